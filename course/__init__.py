@@ -1,0 +1,36 @@
+"""GPU memory performance, taught on kernels that run and are counted without a GPU.
+
+Notebooks import the few names below. Each is loaded on first use, so that ``import course`` stays
+instant and pulls in no heavy package.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+# name -> (module, attribute); None means the module itself.
+_LAZY: dict[str, tuple[str, str | None]] = {
+    "check": ("course.checks", "check"),
+    "environment": ("course.environment", None),
+    "explore": ("course.explorers", None),
+    "measured": ("course.measured", None),
+}
+
+__all__ = ["check", "environment", "explore", "measured"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'course' has no attribute {name!r}; it offers {', '.join(sorted(_LAZY))}")
+    module_name, attribute = _LAZY[name]
+    module = importlib.import_module(module_name)
+    value = module if attribute is None else getattr(module, attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LAZY])

@@ -1,0 +1,109 @@
+"""Figures read from real hardware, each file with card, driver and date.
+
+Nothing in `course` computes with these numbers: notebooks set them beside what the models say, and
+tests hold the models to them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import html
+import json
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+__all__ = ["Measurements", "Timing", "bandwidth", "counters"]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One timed launch whose data is far larger than the caches."""
+
+    name: str
+    time_us: float
+    useful_gb_per_s: float
+    """Bytes the algorithm needs / time, in 10^9 bytes per second."""
+    dram_gb_per_s: float
+    dram_read_mb: int
+    dram_write_mb: int
+    load_sectors: int
+    store_sectors: int
+    l2_read_sectors: int
+    occupancy_percent: float
+    registers_per_thread: int
+    dram_percent_of_peak: float
+    shared_conflicts: int
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """Some timed launches and where they were measured; shows itself as a table."""
+
+    timings: tuple[Timing, ...]
+    source: str
+
+    _COLUMNS = (
+        ("case", lambda t: t.name),
+        ("time, µs", lambda t: f"{t.time_us:.1f}"),
+        ("useful, GB/s", lambda t: f"{t.useful_gb_per_s:.0f}"),
+        ("load sectors", lambda t: f"{t.load_sectors:,}"),
+        ("DRAM read, MB", lambda t: f"{t.dram_read_mb}"),
+    )
+
+    def __getitem__(self, name: str) -> Timing:
+        return next(t for t in self.timings if t.name == name)
+
+    def _rows(self) -> list[list[str]]:
+        return [[cell(timing) for _, cell in self._COLUMNS] for timing in self.timings]
+
+    def __str__(self) -> str:
+        table = [[title for title, _ in self._COLUMNS], *self._rows()]
+        widths = [max(len(row[i]) for row in table) for i in range(len(self._COLUMNS))]
+        lines = [
+            "  ".join(
+                cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in table
+        ]
+        return "\n".join([*lines, self.source])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f'<th scope="col">{html.escape(title)}</th>' for title, _ in self._COLUMNS)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self._rows()
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p><small>{html.escape(self.source)}</small></p>"
+
+
+@functools.cache
+def _file(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
+    return content
+
+
+def _provenance(content: dict[str, Any]) -> str:
+    on = content["measured_on"]
+    return (
+        f"Measured on {on['gpu']} (compute capability {on['compute_capability']}), driver {on['driver']}, "
+        f"Nsight Compute {on['nsight_compute']}, {on['date']}."
+    )
+
+
+def bandwidth(*names: str) -> Measurements:
+    """Timed launches on an H200 by name, for example ``bandwidth("rd stride 1", "rd stride 8")``; all without a name."""
+    content = _file("h200_bandwidth.json")
+    cases = {case["name"]: Timing(**case) for case in content["cases"]}
+    for name in names:
+        if name not in cases:
+            near = difflib.get_close_matches(name, cases, n=3)
+            raise KeyError(
+                f"no measurement is called {name!r}" + (f"; did you mean {', '.join(near)}?" if near else "")
+            )
+    return Measurements(tuple(cases[name] for name in names or cases), _provenance(content))
+
+
+def counters() -> dict[str, dict[str, Any]]:
+    """Hardware counters of 327 small launches on an H200, by launch name (metric names: course/measured/README.md)."""
+    return {case["name"]: case for case in _file("h200_counters.json")["cases"]}

@@ -1,0 +1,1 @@
+"""Arithmetic only: NumPy in, frozen dataclasses out; no drawing, no state."""
