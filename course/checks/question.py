@@ -1,0 +1,91 @@
+"""A question whose answer is a dict of plain values, one for each part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from course.checks.parts import Part
+from course.checks.result import PartResult, Result
+from course.checks.values import NotPlainError, is_placeholder, kind, plain, type_name
+from course.checks.words import did_you_mean, listed, quoted
+
+__all__ = ["Question"]
+
+_MOST_KEYS = 100
+_UNKNOWN_KEYS_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Question:
+    """Parts with points, judged one by one.
+
+    name: 'chapter/question'. statement: the question in words, as Markdown.
+    """
+
+    name: str
+    statement: str
+    parts: tuple[Part, ...]
+
+    @property
+    def max_points(self) -> float:
+        """Points of a perfect answer."""
+        return float(sum(part.points for part in self.parts))
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """Key -> what to give for it, with unit or options."""
+        return {part.name: part.key for part in self.parts}
+
+    @property
+    def form(self) -> str:
+        """How an answer is written: `dict(sectors=..., lines=...)`."""
+        return f"dict({', '.join(f'{part.name}=...' for part in self.parts)})"
+
+    def run(self, value: object, seed: int | str | None = None) -> Result:
+        """Judge an answer. `seed` is for checks with hidden inputs; a question has none."""
+        if is_placeholder(value):
+            return self._result({}, "", "Not answered yet.")
+        if type(value) is not dict:
+            return self._result({}, f"The answer is {kind(value)}: expected {self.form}.", "Not read.")
+        if len(value) > _MOST_KEYS:
+            return self._result({}, f"The answer has far too many keys: expected {self.form}.", "Not read.")
+        # Looking a key up would call __eq__ of other keys in the dict; reading all pairs does not.
+        pairs = list(value.items())
+        given = {key: item for key, item in pairs if type(key) is str}
+        return self._result(given, self._unknown([key for key, _ in pairs], given), "")
+
+    def _result(self, given: dict[str, object], remarks: str, absent: str) -> Result:
+        parts = tuple(_judged(part, given, absent) for part in self.parts)
+        return Result(self.name, float(sum(part.points for part in parts)), self.max_points, parts, remarks)
+
+    def _unknown(self, keys: list[object], given: dict[str, object]) -> str:
+        names = [part.name for part in self.parts]
+        missing = [name for name in names if name not in given]
+        remarks = [
+            f"Unknown key {quoted(key)}: {did_you_mean(key, missing)}"
+            if missing
+            else f"Unknown key {quoted(key)}: leave it out; the keys are {listed(names)}."
+            for key in given
+            if key not in names
+        ]
+        remarks += [
+            f"One key is of type {type_name(key)}: keys are names, as in {self.form}."
+            for key in keys
+            if type(key) is not str
+        ]
+        return "\n".join(remarks[:_UNKNOWN_KEYS_NAMED])
+
+
+def _judged(part: Part, given: dict[str, object], absent: str) -> PartResult:
+    if part.name not in given:
+        message = absent or f"Missing: add {part.name}=... to your dict."
+        return PartResult(part.name, False, message, 0.0, part.points)
+    value = given[part.name]
+    if is_placeholder(value):
+        return PartResult(part.name, False, "Not answered yet.", 0.0, part.points)
+    try:
+        verdict = part.judge(plain(value))
+    except NotPlainError as refusal:
+        message = str(refusal)
+        return PartResult(part.name, False, message[0].upper() + message[1:], 0.0, part.points)
+    return PartResult(part.name, verdict.fraction == 1.0, verdict.message, verdict.fraction * part.points, part.points)
