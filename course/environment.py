@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import html
 import platform
 import sys
 from dataclasses import dataclass
 from importlib import metadata
 
+from course.tables import as_html, as_text
+
 __all__ = ["Finding", "Report", "describe"]
 
+_HEAD = ("", "what", "found", "what to do")
 _LEAST_PYTHON = (3, 10)
 _PACKAGES = (
     ("numpy", "every number"),
@@ -48,22 +50,15 @@ class Report:
         broken = ", ".join(finding.what for finding in self.findings if not finding.works)
         return f"Not everything works here yet. Look at: {broken}."
 
+    @property
+    def _cells(self) -> list[list[str]]:
+        return [["works" if f.works else "DOES NOT WORK", f.what, f.found, f.advice] for f in self.findings]
+
     def __str__(self) -> str:
-        width = max(len(finding.what) for finding in self.findings)
-        lines = [
-            f"{'ok ' if f.works else 'NO '} {f.what.ljust(width)}  {f.found}{'. ' + f.advice if f.advice else ''}"
-            for f in self.findings
-        ]
-        return "\n".join([*lines, self.verdict])
+        return f"{as_text(_HEAD, self._cells, right=False)}\n{self.verdict}"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{'✓ works' if f.works else '✗ does not work'}</td><td>{html.escape(f.what)}</td>"
-            f"<td>{html.escape(f.found)}</td><td>{html.escape(f.advice)}</td></tr>"
-            for f in self.findings
-        )
-        head = "".join(f'<th scope="col">{title}</th>' for title in ("", "what", "found", "what to do"))
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><p>{html.escape(self.verdict)}</p>"
+        return as_html(_HEAD, self._cells, self.verdict)
 
 
 def describe() -> Report:

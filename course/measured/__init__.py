@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import difflib
 import functools
-import html
 import json
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
+
+from course.tables import as_html, as_text
 
 __all__ = ["Measurements", "Timing", "bandwidth", "counters"]
 
@@ -52,29 +53,19 @@ class Measurements:
         ("DRAM read, MB", lambda t: f"{t.dram_read_mb}"),
     )
 
-    def __getitem__(self, name: str) -> Timing:
-        return next(t for t in self.timings if t.name == name)
-
-    def _rows(self) -> list[list[str]]:
+    @property
+    def _cells(self) -> list[list[str]]:
         return [[cell(timing) for _, cell in self._COLUMNS] for timing in self.timings]
 
+    @property
+    def _head(self) -> list[str]:
+        return [title for title, _ in self._COLUMNS]
+
     def __str__(self) -> str:
-        table = [[title for title, _ in self._COLUMNS], *self._rows()]
-        widths = [max(len(row[i]) for row in table) for i in range(len(self._COLUMNS))]
-        lines = [
-            "  ".join(
-                cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in table
-        ]
-        return "\n".join([*lines, self.source])
+        return f"{as_text(self._head, self._cells)}\n{self.source}"
 
     def _repr_html_(self) -> str:
-        head = "".join(f'<th scope="col">{html.escape(title)}</th>' for title, _ in self._COLUMNS)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self._rows()
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p><small>{html.escape(self.source)}</small></p>"
+        return as_html(self._head, self._cells, self.source)
 
 
 @functools.cache
@@ -92,7 +83,7 @@ def _provenance(content: dict[str, Any]) -> str:
 
 
 def bandwidth(*names: str) -> Measurements:
-    """Timed launches on an H200 by name, for example ``bandwidth("rd stride 1", "rd stride 8")``; all without a name."""
+    """Timed launches on an H200 by name, such as ``bandwidth("rd stride 1", "rd stride 8")``; without a name, all."""
     content = _file("h200_bandwidth.json")
     cases = {case["name"]: Timing(**case) for case in content["cases"]}
     for name in names:

@@ -1,0 +1,54 @@
+# Each target makes its own environment (.venv) the first time. Targets: lab demo grade release test test-slow
+# pictures lock clean. Without make, README.md gives the pip commands.
+PYTHON ?= python3
+VENV   := $(CURDIR)/.venv
+PATH   := $(VENV)/bin:$(PATH)
+export PATH
+
+.DEFAULT_GOAL := help
+.PHONY: help lab demo grade release test test-slow lint pictures lock clean
+
+help:        ## this list
+	@grep -hE '^[a-z-]+: .*## ' Makefile | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
+
+lab: $(VENV)/.lab  ## open JupyterLab on the first notebook (your copy lives in work/)
+	@python tools/lab.py
+
+demo: $(VENV)/.all  ## four sample students, from release to grades and feedback, no browser
+	@python -m autograder demo
+
+grade: $(VENV)/.all  ## grade what lies in autograder/submitted/
+	@python -m autograder grade
+
+release: $(VENV)/.all  ## make release/ from source/
+	@python -m autograder release
+
+test: $(VENV)/.all lint  ## everything that needs no browser and no second environment
+	@python -m pytest -m "not slow"
+
+test-slow: $(VENV)/.all  ## browser, second environments, whole walks
+	@python -m pytest -m slow
+
+lint: $(VENV)/.all
+	@ruff check . && ruff format --check . && mypy && lint-imports --no-logo && python tools/notebooks.py
+
+pictures: $(VENV)/.all  ## make the README's pictures again (needs Chromium)
+	@python tools/pictures.py
+
+lock: $(VENV)/.all  ## write constraints.txt from what is installed
+	@python tools/lock.py
+
+clean:       ## remove the environment and every cache; your work/ and the gradebook stay
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache autograder/demo
+
+$(VENV)/bin/python:
+	@$(PYTHON) tools/need_python.py
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.lab: $(VENV)/bin/python pyproject.toml constraints.txt
+	python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[lab]"
+	@touch $@
+
+$(VENV)/.all: $(VENV)/bin/python pyproject.toml constraints.txt
+	python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[lab,grade,dev]"
+	@touch $@ $(VENV)/.lab

@@ -1,0 +1,240 @@
+"""The explorer of chapter `coalescing`: settings of one request -> model -> picture, numbers, words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import ipywidgets as widgets
+import numpy as np
+
+from course.explorers.access_patterns import PATTERNS, PRESETS, Access
+from course.explorers.controls import Choice, Dropdown, Number, Panel
+from course.explorers.display import show, show_html
+from course.explorers.predict import Prediction, folded
+from course.figures import coalescing as figure
+from course.figures.svg import clean, element
+from course.models import coalescing as model
+
+__all__ = ["CoalescingExplorer", "coalescing", "predict_sectors", "stride_sweep"]
+
+_OWN = "your own setting"
+
+
+def coalescing(preset: str = "contiguous") -> None:
+    """Play with one request of a warp: which sectors it touches, and how many of their bytes it uses.
+
+    preset: the access to start from, by its name in the explorer ("stride 2", "broadcast", ...).
+    """
+    if preset not in PRESETS:
+        raise ValueError(f"there is no preset {preset!r}; there are: {', '.join(PRESETS)}.")
+    explorer = CoalescingExplorer(PRESETS[preset].access)
+    show(_still(explorer.access), explorer.parts)
+
+
+def predict_sectors(
+    stride: int = 1,
+    offset: int = 0,
+    element_bytes: int = 4,
+    *,
+    active: int = model.WARP_LANES,
+    pattern: str = "strided",
+) -> None:
+    """Ask how many sectors one warp request touches; the picture shows after the student's number.
+
+    Lane i reads element ``i * stride + offset`` of an array that starts at a sector boundary
+    (or, for the patterns "reversed" and "random", the element that the question says).
+    """
+    access = Access(pattern, stride, offset, element_bytes, active)
+    question = _question(access)
+    prediction = Prediction(question, lambda number: _reveal(number, access), high=9999)
+    show(folded(question, _still(access)), prediction.parts)
+
+
+def stride_sweep(element_bytes: int = 4) -> None:
+    """Plot sectors per request and efficiency for strides 1 to 64, as the model counts them."""
+    from course.figures.style import image
+    from course.figures.sweep import stride_sweep as plot
+    from course.figures.sweep import stride_sweep_sentence
+
+    strides = np.arange(1, 65)
+    results = [model.coalesce(model.lane_addresses(int(s), 0, element_bytes), element_bytes) for s in strides]
+    costs = [r.sectors_per_request for r in results], [r.efficiency for r in results]
+    words = stride_sweep_sentence(strides, *costs)
+    picture = image(plot(strides, *costs), words)
+    show_html(element("figure", picture + element("figcaption", clean(words)), style="margin:0"))
+
+
+class CoalescingExplorer:
+    """Controls on top, the picture and its numbers below; `parts` are the widgets in reading order."""
+
+    def __init__(self, start: Access) -> None:
+        self._start = start
+        self.presets = Dropdown("Start from", [(name, name) for name in (*PRESETS, _OWN)], _preset_of(start))
+        self.reset = widgets.Button(description="Reset", layout=widgets.Layout(width="80px"), icon="undo")
+        self.lanes = Choice("Lanes", [("32 (warp)", 32), ("64 (AMD wavefront)", 64)], start.lanes)
+        self.active = Number("Active lanes", start.active, 0, start.lanes)
+        self.stride = Number("Stride", start.stride, 0, 64)
+        self.lanes.source.observe(self._on_lanes, names="value")
+        sizes = [(f"{size} B", size) for size in model.ACCESS_BYTES]
+        units = [("32 B (sector)", 32), ("64 B", 64), ("128 B", 128)]
+        self.panel = Panel(
+            {
+                "pattern": Dropdown("Pattern", [(shown, name) for name, shown in PATTERNS.items()], start.pattern),
+                "stride": self.stride,
+                "offset": Number("Base offset", start.offset, 0, 64),
+                "element_bytes": Choice("Element size", sizes, start.element_bytes),
+                "lanes": self.lanes,
+                "active": self.active,
+                "unit_bytes": Choice("Service unit", units, start.unit_bytes),
+            },
+            self._draw,
+        )
+        self.picture = widgets.HTML()
+        self.status = widgets.HTML()
+        self.show_table = widgets.ToggleButton(
+            value=False, description="Show the address of every lane", layout=widgets.Layout(width="auto")
+        )
+        self.table = widgets.HTML()
+        self.presets.source.observe(self._on_preset, names="value")
+        self.reset.on_click(lambda _button: self.set(self._start))
+        self.show_table.observe(lambda _change: self._draw(), names="value")
+        self._draw()
+
+    @property
+    def access(self) -> Access:
+        """What the controls say."""
+        return Access(**self.panel.values())
+
+    def set(self, access: Access) -> None:
+        """Move every control; the picture is drawn once."""
+        self.panel.set(asdict(access))
+
+    @property
+    def parts(self) -> list[Any]:
+        """The widgets, in reading order."""
+        control = self.panel.controls
+        row = widgets.Layout(flex_flow="row wrap", align_items="center")
+        column = widgets.Layout(flex="1 1 330px", min_width="330px")
+        return [
+            widgets.HBox([self.presets.widget, self.reset], layout=row),
+            widgets.HBox(
+                [
+                    widgets.VBox([control[n].widget for n in ("pattern", "stride", "offset", "active")], layout=column),
+                    widgets.VBox([control[n].widget for n in ("element_bytes", "lanes", "unit_bytes")], layout=column),
+                ],
+                layout=widgets.Layout(flex_flow="row wrap"),
+            ),
+            self.picture,
+            self.status,
+            self.show_table,
+            self.table,
+        ]
+
+    def _on_preset(self, change: Any) -> None:
+        if change.new != _OWN and PRESETS[change.new].access != self.access:
+            self.set(PRESETS[change.new].access)
+
+    def _on_lanes(self, change: Any) -> None:
+        """A full warp stays full when it becomes a wavefront, and the other way round."""
+        with self.panel.quietly():
+            full = self.active.value == change.old
+            self.active.limit(change.new)
+            if full:
+                self.active.value = change.new
+
+    def _draw(self) -> None:
+        access = self.access
+        result, addresses, mask = access.result, access.addresses, access.mask
+        self.stride.enable(access.pattern != "random")
+        self.presets.value = _preset_of(access)
+        svg = figure.request_svg(addresses, mask, access.units, result)
+        self.picture.value = svg + figure.numbers(result) + _code(access) + _notes(access)
+        self.status.value = element("p", clean(figure.sentence(result, access.lanes)), role="status")
+        self.table.value = (
+            figure.address_table(addresses, mask, unit_bytes=access.unit_bytes) if self.show_table.value else ""
+        )
+
+
+def _preset_of(access: Access) -> str:
+    return next((name for name, preset in PRESETS.items() if preset.access == access), _OWN)
+
+
+def _still(access: Access) -> str:
+    """The picture as plain HTML with its numbers as caption and the address table folded below."""
+    addresses, mask, result = access.addresses, access.mask, access.result
+    words = f"{access.expression}. {figure.sentence(result, access.lanes)}"
+    table = figure.address_table(addresses, mask, unit_bytes=access.unit_bytes)
+    return element(
+        "figure",
+        figure.request_image(addresses, mask, access.units, result)
+        + element("figcaption", clean(words))
+        + element("details", element("summary", "The address of every lane") + table),
+        style="margin:0",
+    )
+
+
+def _code(access: Access) -> str:
+    return element(
+        "p",
+        "In a kernel: "
+        + element("code", clean(access.expression))
+        + " Lane i reads from byte "
+        + element("code", clean(access.address_expression))
+        + " of x on.",
+    )
+
+
+def _notes(access: Access) -> str:
+    """Why the access is worth a look, what is only a model, and what the picture leaves out."""
+    name = _preset_of(access)
+    notes = [PRESETS[name].about] if name != _OWN else []
+    if access.lanes != model.WARP_LANES:
+        notes.append("64 lanes: a teaching model of how an AMD wavefront groups its lanes, not measured.")
+    if access.unit_bytes != model.SECTOR_BYTES:
+        notes.append(f"{access.unit_bytes} B units: for comparison; NVIDIA's caches move sectors of 32 B.")
+    small = (
+        f"A box reads like a page: 8 rows of {access.unit_bytes // 8} bytes. i is the thread's number, which in the "
+        "first warp is the lane. The picture leaves out caches, other requests and time."
+    )
+    about = element("p", clean(" ".join(notes))) if notes else ""
+    return about + element("p", small, class_="small quiet")
+
+
+def _question(access: Access) -> str:
+    who = "32 lanes" if access.active == access.lanes else f"the first {access.active} of 32 lanes"
+    size = "1 byte" if access.element_bytes == 1 else f"{access.element_bytes} bytes"
+    return (
+        f"In one warp, {who} run {access.expression}, where i is the lane. An element has {size}, and x starts at "
+        "a sector boundary. How many sectors does this request touch?"
+    )
+
+
+def _reveal(number: int, access: Access) -> str:
+    result = access.result
+    truth = int(result.sectors[0])
+    return (
+        element("p", clean(difference(number, result)), role="status", data_prediction=number, data_truth=truth)
+        + figure.request_svg(access.addresses, access.mask, access.units, result)
+        + figure.numbers(result)
+    )
+
+
+def difference(number: int, result: model.Coalescing) -> str:
+    """One sentence about a prediction of the sectors of one request, beside the truth."""
+    truth, lines, lanes = int(result.sectors[0]), int(result.lines[0]), int(result.active_lanes[0])
+    requested = int(result.requested_bytes[0])
+    if number == truth:
+        return f"You said {number}, and it is {truth}: right."
+    both = f"You said {number}, and it is {truth}: "
+    if number in (requested, int(result.transferred_bytes[0])):
+        return both + f"{number} is a number of bytes, and a sector holds 32 of them."
+    if number == lines:
+        return both + f"{number} is the number of 128-byte lines, and a line has four sectors."
+    if number == lanes:
+        return both + f"there are {number} active lanes, but lanes whose bytes lie in one sector share it."
+    if number == -(-requested // model.SECTOR_BYTES):
+        return both + f"{number} would hold the requested {requested} B side by side, but they do not lie so."
+    if number < truth:
+        return both + f"{truth - number} more than you said; count every sector that a lane's bytes lie in."
+    return both + f"{number - truth} fewer than you said; a sector counts once, however many lanes read from it."

@@ -1,0 +1,122 @@
+"""The controls that explorers share: each has a name that a screen reader says, and works by keyboard.
+
+Only what ipywidgets 7.7 and 8 have in common is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import ipywidgets as widgets
+
+__all__ = ["Choice", "Control", "Dropdown", "Number", "Panel"]
+
+_NAME_STYLE = {"description_width": "96px"}
+
+
+class Control:
+    """A value with a name. `widget` is what is shown, `source` the widget that holds the value."""
+
+    widget: Any
+    source: Any
+
+    @property
+    def value(self) -> Any:
+        """What the control is set to."""
+        return self.source.value
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        self.source.value = value
+
+
+class Number(Control):
+    """A whole number: a slider to play with and a labelled number box that always agree.
+
+    ipywidgets' sliders have no accessible name; the box has one, and takes the keyboard.
+    """
+
+    def __init__(self, name: str, value: int, low: int, high: int) -> None:
+        self.source = widgets.BoundedIntText(
+            value=value, min=low, max=high, description=name, style=_NAME_STYLE, layout=widgets.Layout(width="176px")
+        )
+        self.slider = widgets.IntSlider(
+            value=value, min=low, max=high, readout=False, layout=widgets.Layout(flex="1 1 90px", min_width="90px")
+        )
+        widgets.link((self.source, "value"), (self.slider, "value"))
+        self.widget = widgets.HBox([self.source, self.slider], layout=widgets.Layout(width="auto"))
+
+    def enable(self, on: bool) -> None:
+        """Whether it can be changed now."""
+        self.source.disabled = self.slider.disabled = not on
+
+    def limit(self, high: int) -> None:
+        """Change the highest value; a value above it comes down."""
+        # Grow before the value can, shrink after it must: neither widget ever holds a value out of range.
+        for part in (self.source, self.slider):
+            part.max = high
+
+
+class Choice(Control):
+    """One of a few values, all of them in sight."""
+
+    def __init__(self, name: str, options: Sequence[tuple[str, Any]], value: Any) -> None:
+        self.source = widgets.ToggleButtons(
+            options=list(options),
+            value=value,
+            description=name,
+            style={**_NAME_STYLE, "button_width": "auto"},
+            layout=widgets.Layout(width="auto"),
+        )
+        self.widget = self.source
+
+
+class Dropdown(Control):
+    """One of many values."""
+
+    def __init__(self, name: str, options: Sequence[tuple[str, Any]], value: Any) -> None:
+        self.source = widgets.Dropdown(
+            options=list(options),
+            value=value,
+            description=name,
+            style=_NAME_STYLE,
+            layout=widgets.Layout(width="316px"),
+        )
+        self.widget = self.source
+
+
+class Panel:
+    """Controls that belong together: one call per change, however many controls it moves."""
+
+    def __init__(self, controls: Mapping[str, Control], changed: Callable[[], None]) -> None:
+        self.controls = dict(controls)
+        self._changed = changed
+        self._quiet = False
+        for control in self.controls.values():
+            control.source.observe(self._on_change, names="value")
+
+    def values(self) -> dict[str, Any]:
+        """The value of every control."""
+        return {name: control.value for name, control in self.controls.items()}
+
+    def set(self, values: Mapping[str, Any]) -> None:
+        """Set several controls and report one change."""
+        with self.quietly():
+            for name, value in values.items():
+                self.controls[name].value = value
+        self._changed()
+
+    @contextmanager
+    def quietly(self) -> Iterator[None]:
+        """Changes made inside are not reported."""
+        before, self._quiet = self._quiet, True
+        try:
+            yield
+        finally:
+            self._quiet = before
+
+    def _on_change(self, _change: Any) -> None:
+        if not self._quiet:
+            self._changed()

@@ -1,0 +1,26 @@
+"""A small table that reads well in a terminal and in a notebook."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+__all__ = ["as_html", "as_text"]
+
+
+def as_text(head: Sequence[str], rows: Sequence[Sequence[str]], *, right: bool = True) -> str:
+    """Columns aligned: the first to the left, the others to the right (numbers) or, without `right`, to the left."""
+    table = [head, *rows]
+    widths = [max(len(row[i]) for row in table) for i in range(len(head))]
+    return "\n".join(
+        "  ".join(f"{cell:{'>' if right and i else '<'}{widths[i]}}" for i, cell in enumerate(row)).rstrip()
+        for row in table
+    )
+
+
+def as_html(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
+    """The same as an HTML table."""
+    titles = "".join(f'<th scope="col">{html.escape(title)}</th>' for title in head)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    note = f"<p><small>{html.escape(caption)}</small></p>" if caption else ""
+    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>{note}"

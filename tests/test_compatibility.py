@@ -1,0 +1,96 @@
+"""The course on other Pythons and on Colab's old widgets: the fast tests and the notebooks run there too."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+TESTS = ("tests/test_models_*.py", "tests/test_figures_*.py", "tests/test_explorers_*.py", "tests/test_checks_*.py")
+RUNNER = ["pytest", "hypothesis", "pytest-timeout", "nbclient", "nbformat", "ipykernel"]
+# What Colab had in August 2026 (numba-cuda exists on its GPU image only).
+COLAB = ["ipywidgets==7.7.1", "numpy==2.1.3", "matplotlib==3.10.0", "numba==0.61.2"]
+SAMPLES = {"3.10": [], "3.12": [], "3.13": COLAB}
+
+
+def interpreter(version: str) -> str | None:
+    """A Python of this version on PATH or kept by pyenv."""
+    found = shutil.which(f"python{version}")
+    if found and subprocess.run([found, "-c", ""], capture_output=True).returncode == 0:
+        return found
+    kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    return next((str(p) for p in sorted(kept.glob(f"{version}.*/bin/python"))), None)
+
+
+@pytest.fixture(scope="module", params=SAMPLES)
+def environment(request, tmp_path_factory, root):
+    """A fresh virtual environment of another Python, with the course installed in it."""
+    python = interpreter(request.param)
+    if python is None:
+        pytest.skip(f"Python {request.param} is not installed here")
+    folder = tmp_path_factory.mktemp(f"python{request.param}")
+    subprocess.run([python, "-m", "venv", folder / "venv"], check=True)
+    own = folder / "venv" / "bin" / "python"
+    subprocess.run(
+        [
+            own,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            str(root),
+            *RUNNER,
+            *SAMPLES[request.param],
+        ],
+        check=True,
+    )
+    return own
+
+
+def run_there(own, root, folder, *command):
+    # From another folder and without PYTHONPATH: what is imported is what was installed.
+    done = subprocess.run(
+        [own, *command], cwd=folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": ""}
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return done.stdout
+
+
+@pytest.mark.timeout(1200)
+def test_the_fast_tests_pass_there(environment, root, tmp_path):
+    files = [str(path) for pattern in TESTS for path in sorted(root.glob(pattern))]
+    assert len(files) >= 4
+    options = [
+        "-q",
+        "-m",
+        "not slow",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        str(root / "pyproject.toml"),
+        "--import-mode=importlib",
+    ]
+    out = run_there(environment, root, tmp_path, "-m", "pytest", *options, *files)
+    assert " passed" in out and "failed" not in out
+
+
+@pytest.mark.timeout(600)
+def test_the_released_notebooks_run_there_without_warnings(environment, root, tmp_path):
+    code = f"""
+import nbformat, sys
+from nbclient import NotebookClient
+from pathlib import Path
+for path in sorted(Path({str(root / "release")!r}).glob("*/*.ipynb")):
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={{"metadata": {{"path": {str(tmp_path)!r}}}}}).execute()
+    noise = [o for c in notebook.cells for o in c.get("outputs", []) if o.get("name") == "stderr"]
+    assert not noise, (path, noise)
+    print("ran", path.name)
+"""
+    assert run_there(environment, root, tmp_path, "-c", code).count("ran ") >= 2
