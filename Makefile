@@ -1,4 +1,4 @@
-# Each target makes its own environment (.venv) the first time. Targets: lab demo grade release test test-slow
+# Each target makes its own environment (.venv) the first time. Targets: lab demo grade formgrader release test test-slow
 # pictures lock clean. Without make, README.md gives the pip commands.
 PYTHON ?= python3
 VENV   := $(CURDIR)/.venv
@@ -6,7 +6,7 @@ PATH   := $(VENV)/bin:$(PATH)
 export PATH
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo grade release test test-slow lint pictures lock clean
+.PHONY: help lab demo grade formgrader release test test-slow lint pictures lock clean
 
 help:        ## this list
 	@grep -hE '^[a-z-]+: .*## ' Makefile | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -19,6 +19,9 @@ demo: $(VENV)/.all  ## four sample students, from release to grades and feedback
 
 grade: $(VENV)/.all  ## grade what lies in autograder/submitted/
 	@python -m autograder grade
+
+formgrader: $(VENV)/.all  ## read written answers and marks in nbgrader's formgrader
+	@python -m jupyterlab --LabApp.default_url=/formgrader $(if $(filter 0,$(shell id -u)),--allow-root)
 
 release: $(VENV)/.all  ## make release/ from source/
 	@python -m autograder release

@@ -83,12 +83,13 @@ def test_the_fast_tests_pass_there(environment, root, tmp_path):
 @pytest.mark.timeout(600)
 def test_the_released_notebooks_run_there_without_warnings(environment, root, tmp_path):
     code = f"""
-import nbformat, sys
+import nbformat
 from nbclient import NotebookClient
 from pathlib import Path
+here = dict(metadata=dict(path={str(tmp_path)!r}))
 for path in sorted(Path({str(root / "release")!r}).glob("*/*.ipynb")):
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={{"metadata": {{"path": {str(tmp_path)!r}}}}}).execute()
+    NotebookClient(notebook, timeout=120, kernel_name="python3", resources=here).execute()
     noise = [o for c in notebook.cells for o in c.get("outputs", []) if o.get("name") == "stderr"]
     assert not noise, (path, noise)
     print("ran", path.name)

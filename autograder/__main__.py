@@ -1,0 +1,103 @@
+"""`python -m autograder demo | release | grade`: what `make` calls, with options and exit codes.
+
+nbgrader takes seconds to import, so the commands import it only when they run: `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from autograder.settings import ROOT, Course, CourseError, prepare_environment
+
+DONE, REFUSED, SOME_NOT_GRADED = 0, 1, 3
+EXIT_CODES = """exit codes:
+  0  done
+  1  nothing was done, or the result is not as it must be; the reason is printed
+  2  wrong command line
+  3  graded, but some submissions could not be; they are listed with the reason
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command. Returns the exit code."""
+    options = _parser().parse_args(arguments)
+    prepare_environment(ROOT)
+    try:
+        code: int = options.command(Course(ROOT), options)
+    except CourseError as error:
+        print(f"\n{error}", file=sys.stderr)
+        return REFUSED
+    except KeyboardInterrupt:
+        print("\nStopped. Nothing is lost: run the same command again to go on.", file=sys.stderr)
+        return REFUSED
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m autograder",
+        description="Release the course's notebooks and grade what students hand in.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(required=True, metavar="command")
+    demo = commands.add_parser("demo", help="the whole way with four sample students, in autograder/demo/")
+    demo.set_defaults(command=_demo)
+    release = commands.add_parser("release", help="make release/ from source/ and tell the gradebook")
+    release.add_argument(
+        "--update-ids",
+        action="store_true",
+        help="accept changed graded cells or points and write them to autograder/grade_ids.json",
+    )
+    release.set_defaults(command=_release)
+    grade = commands.add_parser("grade", help="grade what is new or changed in autograder/submitted/")
+    grade.add_argument("chapters", nargs="*", metavar="chapter", help="only these chapters")
+    grade.add_argument("--student", metavar="ID", help="only this student")
+    grade.add_argument("--force", action="store_true", help="grade unchanged submissions again, too")
+    grade.set_defaults(command=_grade)
+    return parser
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _demo(course: Course, options: argparse.Namespace) -> int:
+    from autograder.demo import demo
+
+    start = time.perf_counter()
+    demo(course, _say)
+    _say(f"Done in {time.perf_counter() - start:.0f} s.")
+    return DONE
+
+
+def _release(course: Course, options: argparse.Namespace) -> int:
+    from autograder.release import build_release
+
+    changed = build_release(course, update_ids=options.update_ids)
+    _say(f"release/ {'was written anew' if changed else 'is current'}: {', '.join(course.chapters())}.")
+    return DONE
+
+
+def _grade(course: Course, options: argparse.Namespace) -> int:
+    from autograder.grade import grade
+    from autograder.report import table
+
+    outcomes = grade(course, _say, chapters=options.chapters or None, student=options.student, force=options.force)
+    for chapter in sorted({outcome.chapter for outcome in outcomes}):
+        failed = frozenset(o.student for o in outcomes if o.chapter == chapter and o.state == "failed")
+        _say("\n" + table(course, chapter, failed))
+    _say(f"\nFeedback for students: {course.feedback.relative_to(course.root)}/<student>/<chapter>/<chapter>.html")
+    failures = [outcome for outcome in outcomes if outcome.state == "failed"]
+    if failures:
+        _say("\nNot graded, please look at these:")
+    for outcome in failures:
+        where = f" (all that nbgrader said: {outcome.log.relative_to(course.root)})" if outcome.log else ""
+        _say(f"  {outcome.chapter} / {outcome.student}: {outcome.reason}{where}")
+    return SOME_NOT_GRADED if failures else DONE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

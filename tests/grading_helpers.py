@@ -1,0 +1,31 @@
+"""Copies of the course for tests that release and grade: the repository itself stays untouched."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from autograder.settings import ROOT, Course
+
+__all__ = ["clone", "copied_course"]
+
+LEFT_OUT = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
+
+
+def copied_course(root: Path) -> Course:
+    """source/ and the manifest: all that is needed to release and grade from this process."""
+    shutil.copytree(ROOT / "source", root / "source", ignore=LEFT_OUT)
+    (root / "autograder").mkdir()
+    shutil.copy(ROOT / "autograder" / "grade_ids.json", root / "autograder")
+    return Course(root)
+
+
+def clone(root: Path) -> Course:
+    """What git would check out: the code and release/ as well, but no gradebook and no submissions."""
+    course = copied_course(root)
+    for name in ("release", "course"):
+        shutil.copytree(ROOT / name, root / name, ignore=LEFT_OUT)
+    for path in ROOT.glob("autograder/*.py"):
+        shutil.copy(path, root / "autograder")
+    shutil.copy(ROOT / "nbgrader_config.py", root)
+    return course

@@ -1,0 +1,80 @@
+"""What nbgrader is told, and what it would do wrong without being told."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from sqlalchemy import create_engine, make_url
+
+from autograder.feedback import HideTests
+from autograder.hidden import seed
+from autograder.settings import ROOT, Course, nbgrader_settings, prepare_environment
+
+
+def test_a_locked_gradebook_is_waited_for(tmp_path):
+    url = Course(tmp_path).gradebook_url
+    (tmp_path / "autograder").mkdir()
+    arguments, options = create_engine(url).dialect.create_connect_args(make_url(url))
+    assert options["timeout"] == 60
+    sqlite3.connect(*arguments, **options).close()
+    assert Course(tmp_path).gradebook.exists()
+
+
+def test_the_configuration_can_be_read_twice_and_needs_no_activated_environment(monkeypatch):
+    monkeypatch.setenv("PATH", "/usr/bin")
+    monkeypatch.setenv("PYTHONPATH", "")
+    prepare_environment(ROOT)
+    once = os.environ["PATH"], os.environ["PYTHONPATH"]
+    prepare_environment(ROOT)
+    assert (os.environ["PATH"], os.environ["PYTHONPATH"]) == once
+    assert once[0].split(os.pathsep)[1:] == ["/usr/bin"]
+
+
+def test_a_students_module_never_reaches_the_grading_folder():
+    assert {"*.py", "*.so", "*.md"} <= set(nbgrader_settings(Course(ROOT)).CourseDirectory.ignore)
+
+
+def test_a_hidden_seed_is_known_by_name_only():
+    assert seed("coalescing/sectors") == seed("coalescing/sectors")
+    with pytest.raises(KeyError, match="coalescing/sectors"):
+        seed("coalescing/sektors")
+
+
+def test_students_get_no_hidden_seed_with_the_course():
+    code = "import sys, course.checks as c; c.grade('coalescing/q1', None); print('autograder' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines()[-1] == "False"
+
+
+def feedback_of(*outputs: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    source = 'check("q", q)\n### BEGIN HIDDEN TESTS\nsecret = seed("q")\n### END HIDDEN TESTS'
+    cell = nbformat.v4.new_code_cell(source, outputs=list(outputs))
+    return HideTests().preprocess_cell(cell, {}, 0)[0]
+
+
+def test_feedback_drops_the_hidden_block_and_keeps_the_visible_check():
+    assert feedback_of().source == 'check("q", q)'
+
+
+def test_feedback_drops_a_traceback_that_quotes_the_hidden_block_and_keeps_the_error():
+    quoted = ['----> 1 check("q", q)', '\x1b[1;32m      3\x1b[0m secret = seed("q")']
+    error = nbformat.v4.new_output("error", ename="NameError", evalue="name 'q' is not defined", traceback=quoted)
+    assert feedback_of(error).outputs[0].traceback == ["NameError: name 'q' is not defined"]
+
+
+def test_feedback_drops_printed_lines_of_the_hidden_block_and_keeps_the_others():
+    stream = nbformat.v4.new_output(
+        "stream", text='q: 1 of 2 points\nIn[4] was: \x1b[31msecret = seed("q")\x1b[0m\nDone'
+    )
+    assert feedback_of(stream).outputs[0].text == "q: 1 of 2 points\nDone"
+
+
+def test_feedback_leaves_cells_without_hidden_tests_alone():
+    output = nbformat.v4.new_output("error", ename="E", evalue="e", traceback=["----> 1 x"])
+    cell = nbformat.v4.new_code_cell("x", outputs=[output])
+    assert HideTests().preprocess_cell(cell, {}, 0)[0].outputs[0].traceback == ["----> 1 x"]
