@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -46,6 +46,7 @@ class Lab:
 
     url: str
     token: str
+    folder: Path
 
     def address(self, notebook: str) -> str:
         """Address that opens `notebook` (a path below the server's folder) in a workspace of its own."""
@@ -54,12 +55,11 @@ class Lab:
 
 
 @contextmanager
-def jupyterlab(folder: Path, *, dark: bool = False, seconds: float = 120) -> Iterator[Lab]:
+def jupyterlab(folder: Path, *, seconds: float = 120) -> Iterator[Lab]:
     """Serve `folder` on a free port with a token and settings of its own; ended when the block is left."""
     with tempfile.TemporaryDirectory(prefix="lab-") as name:
         home = Path(name)
-        theme = {"theme": "JupyterLab Dark" if dark else "JupyterLab Light"}
-        _write_settings(home / "settings", {**_SETTINGS, "@jupyterlab/apputils-extension/themes": theme})
+        _write_settings(home / "settings")
         with (home / "lab.log").open("wb") as log:
             server = subprocess.Popen(
                 _command(folder, token := secrets.token_hex(16)),
@@ -69,7 +69,7 @@ def jupyterlab(folder: Path, *, dark: bool = False, seconds: float = 120) -> Ite
                 start_new_session=True,
             )
         try:
-            yield Lab(_wait_for(server, home, token, seconds), token)
+            yield Lab(_wait_for(server, home, token, seconds), token, folder)
         finally:
             _end(server)
 
@@ -96,8 +96,8 @@ def _places(home: Path) -> dict[str, str]:
     }
 
 
-def _write_settings(folder: Path, settings: dict[str, dict[str, object]]) -> None:
-    for plugin, values in settings.items():
+def _write_settings(folder: Path) -> None:
+    for plugin, values in _SETTINGS.items():
         file = folder / f"{plugin}.jupyterlab-settings"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(values), encoding="utf-8")
@@ -123,15 +123,11 @@ def _wait_for(server: subprocess.Popen[bytes], home: Path, token: str, seconds: 
 def _end(server: subprocess.Popen[bytes]) -> None:
     """Ask the server to end (it ends its kernels); then make sure that nothing it started is left."""
     server.terminate()
-    try:
+    with suppress(subprocess.TimeoutExpired):
         server.wait(20)
-    except subprocess.TimeoutExpired:
-        pass
     if hasattr(os, "killpg"):
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(server.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
     else:
         server.kill()
     server.wait()
@@ -153,10 +149,19 @@ def chromium() -> Iterator[Browser]:
 
 
 def open_notebook(page: Page, lab: Lab, notebook: str) -> None:
-    """Open `notebook` and wait until its kernel is ready."""
-    page.goto(lab.address(notebook))
-    page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=90_000)
-    page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for(timeout=90_000)
+    """Open `notebook` and wait until its kernel has said that it is idle.
+
+    The page shows "idle" before it has a kernel at all, and refuses to run cells then; so listen to the kernel.
+    """
+    with page.expect_event("websocket", lambda socket: "/channels" in socket.url, timeout=90_000) as kernel:
+        page.goto(lab.address(notebook))
+    kernel.value.wait_for_event("framereceived", lambda frame: _says_idle(frame), timeout=90_000)
+    page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for(state="attached", timeout=90_000)
+
+
+def _says_idle(frame: bytes | str) -> bool:
+    text = frame.decode(errors="replace") if isinstance(frame, bytes) else frame
+    return '"execution_state": "idle"' in text or '"execution_state":"idle"' in text
 
 
 def run_all(page: Page, *, seconds: float = 300) -> None:

@@ -92,8 +92,11 @@ class CoalescingExplorer:
         )
         self.picture = widgets.HTML()
         self.status = widgets.HTML()
+        self.notes = widgets.HTML()
         self.show_table = widgets.ToggleButton(
-            value=False, description="Show the address of every lane", layout=widgets.Layout(width="auto")
+            value=False,
+            description="Show the address of every lane",
+            layout=widgets.Layout(width="auto", align_self="flex-start"),
         )
         self.table = widgets.HTML()
         self.presets.source.observe(self._on_preset, names="value")
@@ -127,6 +130,7 @@ class CoalescingExplorer:
             ),
             self.picture,
             self.status,
+            self.notes,
             self.show_table,
             self.table,
         ]
@@ -149,7 +153,8 @@ class CoalescingExplorer:
         self.stride.enable(access.pattern != "random")
         self.presets.value = _preset_of(access)
         svg = figure.request_svg(addresses, mask, access.units, result)
-        self.picture.value = svg + figure.numbers(result) + _code(access) + _notes(access)
+        self.picture.value = svg + figure.numbers(result)
+        self.notes.value = _code(access) + _notes(access)
         self.status.value = element("p", clean(figure.sentence(result, access.lanes)), role="status")
         self.table.value = (
             figure.address_table(addresses, mask, unit_bytes=access.unit_bytes) if self.show_table.value else ""
@@ -163,12 +168,12 @@ def _preset_of(access: Access) -> str:
 def _still(access: Access) -> str:
     """The picture as plain HTML with its numbers as caption and the address table folded below."""
     addresses, mask, result = access.addresses, access.mask, access.result
-    words = f"{access.expression}. {figure.sentence(result, access.lanes)}"
+    words = element("code", clean(access.expression)) + " " + clean(figure.sentence(result, access.lanes))
     table = figure.address_table(addresses, mask, unit_bytes=access.unit_bytes)
     return element(
         "figure",
         figure.request_image(addresses, mask, access.units, result)
-        + element("figcaption", clean(words))
+        + element("figcaption", words)
         + element("details", element("summary", "The address of every lane") + table),
         style="margin:0",
     )

@@ -92,6 +92,8 @@ class Access:
     def address_expression(self) -> str:
         """How the byte address of lane i follows, with the values filled in."""
         index = self.expression.removeprefix("value = x[").removesuffix("]")
+        if self.element_bytes == 1:
+            return index
         return f"{self.element_bytes} * ({index})" if " " in index else f"{self.element_bytes} * {index}"
 
 

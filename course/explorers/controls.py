@@ -14,6 +14,8 @@ import ipywidgets as widgets
 __all__ = ["Choice", "Control", "Dropdown", "Number", "Panel"]
 
 _NAME_STYLE = {"description_width": "96px"}
+# The margin is half a handle, which sticks out at both ends.
+_SLIDER_LAYOUT = {"flex": "1 1 90px", "min_width": "90px", "margin": "2px 14px"}
 
 
 class Control:
@@ -42,9 +44,7 @@ class Number(Control):
         self.source = widgets.BoundedIntText(
             value=value, min=low, max=high, description=name, style=_NAME_STYLE, layout=widgets.Layout(width="176px")
         )
-        self.slider = widgets.IntSlider(
-            value=value, min=low, max=high, readout=False, layout=widgets.Layout(flex="1 1 90px", min_width="90px")
-        )
+        self.slider = widgets.IntSlider(value=value, min=low, max=high, readout=False, layout=_SLIDER_LAYOUT)
         widgets.link((self.source, "value"), (self.slider, "value"))
         self.widget = widgets.HBox([self.source, self.slider], layout=widgets.Layout(width="auto"))
 
@@ -68,7 +68,7 @@ class Choice(Control):
             value=value,
             description=name,
             style={**_NAME_STYLE, "button_width": "auto"},
-            layout=widgets.Layout(width="auto"),
+            layout=widgets.Layout(width="auto", display="flex", flex_flow="row nowrap"),
         )
         self.widget = self.source
 
@@ -102,10 +102,13 @@ class Panel:
         return {name: control.value for name, control in self.controls.items()}
 
     def set(self, values: Mapping[str, Any]) -> None:
-        """Set several controls and report one change."""
+        """Set several controls and report one change.
+
+        They are set in the panel's order: a control that limits another one comes before it.
+        """
         with self.quietly():
-            for name, value in values.items():
-                self.controls[name].value = value
+            for name in (name for name in self.controls if name in values):
+                self.controls[name].value = values[name]
         self._changed()
 
     @contextmanager

@@ -34,7 +34,7 @@ def show(static: str, parts: list[Any]) -> Any:
             "version_minor": 0,
             "model_id": column.model_id,
         },
-        "text/plain": "Run this cell in Jupyter to change the settings.",
+        "text/plain": "Run this cell in Jupyter for the interactive part.",
     }
     display(bundle, raw=True)
     return column

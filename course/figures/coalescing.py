@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
@@ -49,8 +49,8 @@ def sentence(result: Coalescing, lanes: int) -> str:
     where = f" in {_count(lines, 'line')}" if result.unit_bytes != LINE_BYTES else ""
     return (
         f"{active} of {lanes} lanes each ask for {_count(result.element_bytes, 'byte')}: the request touches "
-        f"{units} {unit_name(result.unit_bytes, units)}{where}, so {int(result.requested_bytes.sum())} B are "
-        f"requested, {int(result.transferred_bytes.sum())} B are transferred, and the efficiency is "
+        f"{units} {unit_name(result.unit_bytes, units)}{where}, so {_bytes(result.requested_bytes)} are "
+        f"requested, {_bytes(result.transferred_bytes)} are transferred, and the efficiency is "
         f"{_percent(result.efficiency)}{' (lanes share bytes)' if result.efficiency > 1 else ''}."
     )
 
@@ -63,8 +63,8 @@ def numbers(result: Coalescing) -> str:
         ("active", "Active lanes", int(result.active_lanes.sum()), f"{int(result.active_lanes.sum())}"),
         ("sectors", units, int(result.sectors.sum()), f"{int(result.sectors.sum())}"),
         ("lines", "Lines", int(result.lines.sum()), f"{int(result.lines.sum())}"),
-        ("requested", "Requested", int(result.requested_bytes.sum()), f"{int(result.requested_bytes.sum())} B"),
-        ("transferred", "Transferred", int(result.transferred_bytes.sum()), f"{int(result.transferred_bytes.sum())} B"),
+        ("requested", "Requested", int(result.requested_bytes.sum()), _bytes(result.requested_bytes)),
+        ("transferred", "Transferred", int(result.transferred_bytes.sum()), _bytes(result.transferred_bytes)),
         ("efficiency", "Efficiency", result.efficiency, _percent(result.efficiency)),
     ]
     if result.unit_bytes == LINE_BYTES:
@@ -250,15 +250,16 @@ class _Grid:
 
 
 def _labels(places: Sequence[tuple[float, int]], y: float) -> list[str]:
-    """Numbers below boxes; where they would run into each other, some are left out."""
-    drawn: list[str] = []
-    free_from = -math.inf
-    for x, number in places:
-        half = 3.4 * len(str(number))
-        if x - half >= free_from:
-            drawn.append(text(x, y, number, class_="num quiet"))
-            free_from = x + half + 3
-    return drawn
+    """Numbers below boxes: all of them, or every second, third ... where they would run into each other."""
+    step = 1
+    while any(right - left < _room(a) + _room(b) for (left, a), (right, b) in pairwise(places[::step])):
+        step += 1
+    return [text(x, y, number, class_="num quiet") for x, number in places[::step]]
+
+
+def _room(number: int) -> float:
+    """Half the width of a number and of the space beside it."""
+    return 3.4 * len(str(number)) + 1.5
 
 
 def _tier(y: float, name: str, size: str) -> str:
@@ -291,5 +292,9 @@ def _count(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
+def _bytes(amounts: Integers) -> str:
+    return f"{int(amounts.sum())}\N{NO-BREAK SPACE}B"
+
+
 def _percent(fraction: float) -> str:
-    return "–" if math.isnan(fraction) else f"{100 * fraction:.4g} %"
+    return "–" if math.isnan(fraction) else f"{100 * fraction:.4g}\N{NO-BREAK SPACE}%"

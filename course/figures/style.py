@@ -17,7 +17,7 @@ from typing import Any
 
 from course.figures.svg import element
 
-__all__ = ["CSS", "DARK", "FIGURE_STYLE", "LIGHT", "LIGHT_CSS", "OKABE_ITO", "Theme", "image", "styled"]
+__all__ = ["CSS", "DARK", "FIGURE_STYLE", "LIGHT", "LIGHT_CSS", "OKABE_ITO", "Theme", "image"]
 
 OKABE_ITO = {
     "black": "#000000",
@@ -107,10 +107,13 @@ div.gmc{{max-width:836px;box-sizing:border-box;padding:10px 16px;border:1px soli
 .gmc .gap{{fill:none;stroke:var(--ink);stroke-width:2.8;stroke-linecap:round}}
 .gmc dl.numbers{{display:flex;flex-wrap:wrap;gap:6px;margin:10px 0 4px}}
 .gmc dl.numbers>div{{flex:1 1 88px;background:var(--panel);border-radius:6px;padding:4px 10px}}
+.gmc dl.numbers :is(dt,dd){{float:none;clear:none;width:auto;margin:0;padding:0;white-space:nowrap}}
 .gmc dl.numbers dt{{font-size:12px;font-weight:400;color:var(--quiet)}}
-.gmc dl.numbers dd{{margin:0;font-size:18px;font-weight:600;font-variant-numeric:tabular-nums;white-space:nowrap}}
+.gmc dl.numbers dd{{font-size:18px;font-weight:600;font-variant-numeric:tabular-nums}}
 .gmc dl.numbers .key{{box-shadow:inset 0 -3px var(--used)}}
 .gmc .widget-html-content{{font-size:14px;line-height:1.45;color:var(--ink);white-space:normal}}
+.gmc .widget-toggle-buttons{{margin:3px 2px}}
+.gmc .widget-toggle-buttons>.widget-label{{text-align:right;flex:none;margin-right:8px}}
 .gmc p{{margin:6px 0}}
 .gmc code{{font:13px {MONO};color:var(--ink);background:var(--panel);padding:1px 5px;border-radius:4px}}
 .gmc .small{{font-size:12.5px}}
@@ -135,11 +138,6 @@ CSS = (
     + f"body:not([data-jp-theme-light]):not(.vscode-light) .gmc{{{_variables(DARK)}}}}}\n"
 )
 """For pictures embedded in a page: light, or dark where the page is, and light on paper."""
-
-
-def styled(markup: str, *, css: str = CSS) -> str:
-    """A self-contained HTML block: `markup` in the course's frame, with its style."""
-    return element("style", css) + element("div", markup, class_="gmc")
 
 
 FIGURE_STYLE: dict[str, Any] = {
@@ -170,8 +168,11 @@ def image(figure: Any, alt: str, *, dpi: int = 144) -> str:
 
     `dpi` sets the sharpness; the picture is shown at 96 dots per inch whatever it is.
     """
-    png = io.BytesIO()
-    figure.savefig(png, format="png", dpi=dpi)
-    width = round(figure.get_figwidth() * 96)
+    from PIL import Image
+
+    drawn, png = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=dpi)
+    # A plot has few colours: a palette makes the file, and so the notebook, three times smaller.
+    Image.open(drawn).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(png, format="png", optimize=True)
     source = "data:image/png;base64," + base64.b64encode(png.getvalue()).decode()
-    return element("img", src=source, alt=alt, width=width)
+    return element("img", src=source, alt=alt, width=round(figure.get_figwidth() * 96))
