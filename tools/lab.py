@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import webbrowser
 from pathlib import Path
+
+from jupyterlab.labapp import LabApp
 
 ROOT = Path(__file__).resolve().parents[1]
 FIRST = Path("start/start.ipynb")
@@ -44,13 +45,13 @@ def main() -> None:
     work = ROOT / "work"
     for name in copy_new(ROOT / "release", work):
         print(f"new: work/{name}")
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={work}", str(work / FIRST), *sys.argv[1:]]
+    options = [f"--ServerApp.root_dir={work}", str(work / FIRST), *sys.argv[1:]]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        command.append("--allow-root")
+        options.append("--allow-root")
     if not has_browser():
         print("There is no browser here: open the address that JupyterLab prints below.")
-        command.append("--no-browser")
-    sys.exit(subprocess.call(command))
+        options.append("--no-browser")
+    LabApp.launch_instance(options)
 
 
 if __name__ == "__main__":
