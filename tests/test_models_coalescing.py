@@ -140,6 +140,21 @@ def test_sectors_and_lines_are_the_distinct_units_that_a_set_finds(warp, unit):
 
 
 @pytest.mark.parametrize(
+    ("warps", "lanes"), [(5000, 32), (3, 1), (3, 5), (3, 8), (3, 40), (3, 248), (3, 256), (3, 300)]
+)
+@pytest.mark.parametrize("order", ["any", "ascending", "ascending but for one warp"])
+def test_any_number_of_warps_and_lanes_is_counted_as_a_set_counts(warps, lanes, order):
+    addresses = np.random.default_rng(0).integers(0, 8000, (warps, lanes)) * 4
+    if order != "any":
+        addresses.sort(axis=1)
+    if order == "ascending but for one warp":
+        addresses[-1] = addresses[-1, ::-1]
+    counted = coalesce(addresses, 4)
+    assert counted.sectors.tolist() == [len({address // 32 for address in warp}) for warp in addresses.tolist()]
+    assert counted.lines.tolist() == [len({address // 128 for address in warp}) for warp in addresses.tolist()]
+
+
+@pytest.mark.parametrize(
     ("stride", "sectors", "lines", "efficiency"),
     [(1, 4, 1, 1.0), (2, 8, 2, 0.5), (4, 16, 4, 0.25), (8, 32, 8, 0.125), (16, 32, 16, 0.125), (32, 32, 32, 0.125)],
 )

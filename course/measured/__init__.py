@@ -53,6 +53,13 @@ class Measurements:
         ("DRAM read, MB", lambda t: f"{t.dram_read_mb}"),
     )
 
+    def __getitem__(self, name: str) -> Timing:
+        """The launch of this name. Raises KeyError for one that is not in the table."""
+        for timing in self.timings:
+            if timing.name == name:
+                return timing
+        raise KeyError(f"{name!r} is not among {', '.join(t.name for t in self.timings)}")
+
     @property
     def _cells(self) -> list[list[str]]:
         return [[cell(timing) for _, cell in self._COLUMNS] for timing in self.timings]

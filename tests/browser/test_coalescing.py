@@ -6,7 +6,7 @@ import re
 
 import nbformat
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from asking import choose_theme, too_wide, violations
 from nbclient import NotebookClient
 
 from course.figures.style import DARK, LIGHT
@@ -145,13 +145,6 @@ def test_the_explorer_follows_the_dark_theme(page, explorer):
     assert colours() == rgb(LIGHT)
 
 
-def choose_theme(page, name):
-    page.get_by_role("menuitem", name="Settings", exact=True).click()
-    page.locator(".lm-Menu-item", has_text=re.compile("^Theme$")).hover()
-    page.locator(".lm-Menu-item", has_text=re.compile(f"^{name}$")).click()
-    page.locator(f"body[data-jp-theme-name='{name}']").wait_for(state="attached")
-
-
 def test_a_reader_without_widgets_sees_the_still_picture(lab, browser):
     """A notebook from somebody else: saved with outputs, not trusted, its widgets gone with their kernel."""
     cells = [nbformat.v4.new_code_cell(f"from course import explore; explore.{call}") for call in STILL]
@@ -190,27 +183,7 @@ def test_a_question_reveals_its_picture_after_the_commit(page):
 def test_nothing_is_wider_than_its_place_at_1024_pixels(page, explorer):
     explorer.get_by_role("button", name="Show the address of every lane").click()
     explorer.get_by_role("region", name="Address of every lane").wait_for()
-    too_wide = page.evaluate(
-        """() => [...document.querySelectorAll('.jp-OutputArea-output')].flatMap(output => {
-            const limit = output.getBoundingClientRect().right + 1;
-            return [output, ...output.querySelectorAll('*')]
-                .filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== 'visible'
-                             && e.clientWidth > 1 || e.getBoundingClientRect().right > limit)
-                .map(e => `${e.tagName}.${e.getAttribute('class')}`);
-        })"""
-    )
-    assert too_wide == []
-
-
-def violations(page):
-    """What axe-core finds in the outputs, but for the slider: ipywidgets gives it no name, its number box has one."""
-    found = Axe().run(page, context={"include": [[".jp-OutputArea-output"]]}).response["violations"]
-    return [
-        (violation["id"], node["html"][:200])
-        for violation in found
-        for node in violation["nodes"]
-        if not (violation["id"] == "aria-input-field-name" and "noUi-handle" in node["html"])
-    ]
+    assert too_wide(page) == []
 
 
 def test_axe_finds_nothing_in_the_outputs_but_the_unnamed_slider(page, explorer):

@@ -1,0 +1,38 @@
+"""What the browser tests of all explorers ask a page."""
+
+from __future__ import annotations
+
+import re
+
+from axe_playwright_python.sync_playwright import Axe
+
+
+def violations(page):
+    """What axe-core finds in the outputs, but for the slider: ipywidgets gives it no name, its number box has one."""
+    found = Axe().run(page, context={"include": [[".jp-OutputArea-output"]]}).response["violations"]
+    return [
+        (violation["id"], node["html"][:200])
+        for violation in found
+        for node in violation["nodes"]
+        if not (violation["id"] == "aria-input-field-name" and "noUi-handle" in node["html"])
+    ]
+
+
+def choose_theme(page, name):
+    page.get_by_role("menuitem", name="Settings", exact=True).click()
+    page.locator(".lm-Menu-item", has_text=re.compile("^Theme$")).hover()
+    page.locator(".lm-Menu-item", has_text=re.compile(f"^{name}$")).click()
+    page.locator(f"body[data-jp-theme-name='{name}']").wait_for(state="attached")
+
+
+def too_wide(page):
+    """What is wider than its place in the outputs, by tag and class."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll('.jp-OutputArea-output')].flatMap(output => {
+            const limit = output.getBoundingClientRect().right + 1;
+            return [output, ...output.querySelectorAll('*')]
+                .filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== 'visible'
+                             && e.clientWidth > 1 || e.getBoundingClientRect().right > limit)
+                .map(e => `${e.tagName}.${e.getAttribute('class')}`);
+        })"""
+    )
