@@ -1,12 +1,12 @@
-# Each target makes its own environment (.venv) the first time. Targets: lab demo grade formgrader release test test-slow
-# pictures lock clean. Without make, README.md gives the pip commands.
+# Each target makes its own environment (.venv) the first time. Targets: lab demo grade formgrader release test test-slow bench
+# verify-hardware pictures lock clean. Without make, README.md gives the pip commands.
 PYTHON ?= python3
 VENV   := $(CURDIR)/.venv
 PATH   := $(VENV)/bin:$(PATH)
 export PATH
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo grade formgrader release test test-slow lint pictures lock clean
+.PHONY: help lab demo grade formgrader release test test-slow bench lint verify-hardware pictures lock clean
 
 help:        ## this list
 	@grep -hE '^[a-z-]+: .*## ' Makefile | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -32,8 +32,14 @@ test: $(VENV)/.all lint  ## everything that needs no browser and no second envir
 test-slow: $(VENV)/.all  ## browser, second environments, whole walks
 	@python -m pytest -m slow
 
+bench: $(VENV)/.all  ## speed, as ratios against a peer in the same run
+	@python -m pytest benchmarks -q -s -p no:cacheprovider
+
 lint: $(VENV)/.all
 	@ruff check . && ruff format --check . && mypy && lint-imports --no-logo && python tools/notebooks.py
+
+verify-hardware: $(VENV)/.all  ## compare the simulator with a real GPU, kernel by kernel (needs one)
+	@python tools/verify_hardware.py
 
 pictures: $(VENV)/.all  ## make the README's pictures again (needs Chromium)
 	@python tools/pictures.py
@@ -50,8 +56,10 @@ $(VENV)/bin/python:
 
 $(VENV)/.lab: $(VENV)/bin/python pyproject.toml constraints.txt
 	python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[lab]"
+	@python tools/warm_up.py
 	@touch $@
 
 $(VENV)/.all: $(VENV)/bin/python pyproject.toml constraints.txt
 	python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[lab,grade,dev]"
+	@python tools/warm_up.py
 	@touch $@ $(VENV)/.lab

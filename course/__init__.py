@@ -14,12 +14,15 @@ __version__ = "0.1.0"
 # name -> (module, attribute); None means the module itself.
 _LAZY: dict[str, tuple[str, str | None]] = {
     "check": ("course.checks", "check"),
+    "compare": ("course.profiling.comparison", "compare"),
+    "cuda": ("course.cuda", None),
     "environment": ("course.environment", None),
     "explore": ("course.explorers", None),
     "measured": ("course.measured", None),
+    "profile": ("course.profiling.profile", "profile"),
 }
 
-__all__ = ["check", "environment", "explore", "measured"]
+__all__ = ["check", "compare", "cuda", "environment", "explore", "measured", "profile"]
 
 
 def __getattr__(name: str) -> Any:

@@ -11,11 +11,22 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-TESTS = ("tests/test_models_*.py", "tests/test_figures_*.py", "tests/test_explorers_*.py", "tests/test_checks_*.py")
+TESTS = (
+    "tests/test_models_*.py",
+    "tests/test_figures_*.py",
+    "tests/test_explorers_*.py",
+    "tests/test_checks_*.py",
+    "tests/test_profiling.py",
+    "tests/test_simulator_frontend.py",
+    "tests/test_simulator_values.py",
+)
 RUNNER = ["pytest", "hypothesis", "pytest-timeout", "nbclient", "nbformat", "ipykernel"]
-# What Colab had in August 2026 (numba-cuda exists on its GPU image only).
+# What Colab had in August 2026 (without a GPU it has no numba-cuda, and numba's own CUDA target does the typing).
 COLAB = ["ipywidgets==7.7.1", "numpy==2.1.3", "matplotlib==3.10.0", "numba==0.61.2"]
-SAMPLES = {"3.10": [], "3.12": [], "3.13": COLAB}
+# What a Mac gets: NVIDIA makes no packages for it, so numba-cuda cannot be installed there.
+MAC = ["numba==0.63.1", "numpy==2.3.5"]
+SAMPLES = {"3.10": [], "3.12": MAC, "3.13": COLAB}
+WITHOUT_NUMBA_CUDA = {"3.12", "3.13"}
 
 
 def interpreter(version: str) -> str | None:
@@ -50,6 +61,8 @@ def environment(request, tmp_path_factory, root):
         ],
         check=True,
     )
+    if request.param in WITHOUT_NUMBA_CUDA:
+        subprocess.run([own, "-m", "pip", "uninstall", "--quiet", "--yes", "numba-cuda"], check=True)
     return own
 
 

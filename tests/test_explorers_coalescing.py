@@ -93,6 +93,63 @@ def test_every_preset_has_a_test():
     assert set(PRESETS) == {*BY_HAND, "random"}
 
 
+def profiled(explorer):
+    """The rows of the table that "Profile this" shows: name -> (model, profile), as they stand in the page."""
+    explorer.profile.button.click()
+    return {
+        row.get("data-row"): (float(row[1].get("data-model")), float(row[2].get("data-profile")))
+        for row in parsed(explorer.profile.answer.value).iter("tr")
+        if row.get("data-row")
+    }
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_kernel_with_the_access_of_a_preset_is_profiled_as_the_model_says(name):
+    explorer = CoalescingExplorer(Access())
+    explorer.presets.value = name
+    rows = profiled(explorer)
+    shown = numbers(explorer.picture.value)
+    assert [model for model, _ in rows.values()] == list(shown.values())
+    assert all(model == counted for model, counted in rows.values())
+    assert "The model and the profile say the same." in explorer.profile.answer.value
+
+
+@pytest.mark.parametrize(
+    "access",
+    [
+        Access("random", offset=3, element_bytes=16, active=20, lanes=64, unit_bytes=128),
+        Access("reversed", stride=3, offset=1, element_bytes=16, active=64, lanes=64),
+        Access("reversed", stride=5, offset=2, element_bytes=8, active=31, lanes=64, unit_bytes=64),
+        Access("strided", stride=3, element_bytes=16, active=9),
+        Access("strided", stride=7, offset=5, element_bytes=2),
+        Access("strided", stride=2, active=0),
+    ],
+)
+def test_a_kernel_with_the_same_access_touches_the_sectors_of_its_bytes(access):
+    explorer = CoalescingExplorer(Access())
+    explorer.set(access)
+    addresses = [int(i) * access.element_bytes for i in access.indices[: access.active]]
+    true = counted(addresses, access.element_bytes, 32)
+    np.testing.assert_equal([counted for _, counted in profiled(explorer).values()], list(true.values()))
+    assert explorer.profile.comparison.agrees
+    assert ("not units of" in explorer.profile.answer.value) == (access.unit_bytes != 32)
+
+
+def test_the_profile_shows_the_line_of_the_kernel_and_the_launch():
+    explorer = CoalescingExplorer(PRESETS["misaligned view"].settings)
+    profiled(explorer)
+    shown = "".join(parsed(explorer.profile.answer.value).itertext())
+    assert "value = x[stride * i + offset]" in shown
+    assert "strided[1, 32](x, out, 1, 1, 32)" in shown
+
+
+def test_a_profile_of_another_setting_does_not_stay():
+    explorer = CoalescingExplorer(Access())
+    profiled(explorer)
+    explorer.stride.value = 2
+    assert (explorer.profile.answer.value, explorer.profile.comparison) == ("", None)
+
+
 accesses = st.builds(
     lambda lanes, share, **rest: Access(lanes=lanes, active=share * lanes // 32, **rest),
     lanes=st.sampled_from((32, 64)),
@@ -115,7 +172,7 @@ def explorer():
 @given(access=accesses)
 def test_any_setting_shows_the_counts_of_its_bytes(explorer, access):
     explorer.set(access)
-    assert explorer.access == access
+    assert explorer.settings == access
     lane = range(access.lanes)
     index = {
         "strided": [access.stride * i + access.offset for i in lane],
@@ -150,11 +207,11 @@ def test_the_slider_and_its_number_box_always_agree(part):
 
 
 def test_reset_returns_to_where_the_explorer_started():
-    explorer = CoalescingExplorer(PRESETS["stride 2"].access)
+    explorer = CoalescingExplorer(PRESETS["stride 2"].settings)
     before = explorer.picture.value
     explorer.set(Access("random", 9, 9, 16, 40, 64, 128))
     explorer.reset.click()
-    assert explorer.access == PRESETS["stride 2"].access
+    assert explorer.settings == PRESETS["stride 2"].settings
     assert explorer.picture.value == before
     assert explorer.presets.value == "stride 2"
 
@@ -207,13 +264,13 @@ def test_the_live_sentence_is_the_alt_text_of_the_picture():
 
 def test_the_address_table_opens_follows_and_closes():
     explorer = CoalescingExplorer(Access())
-    assert explorer.table.value == ""
+    assert explorer.table_below.value == ""
     explorer.show_table.value = True
     explorer.stride.value = 6
-    cells = [[cell.text for cell in row] for row in parsed(explorer.table.value).iter("tr")]
+    cells = [[cell.text for cell in row] for row in parsed(explorer.table_below.value).iter("tr")]
     assert cells[32] == ["31", str(31 * 24), str(31 * 24 // 32), str(31 * 24 // 128)]
     explorer.show_table.value = False
-    assert explorer.table.value == ""
+    assert explorer.table_below.value == ""
 
 
 def test_every_control_but_the_slider_has_a_name():
@@ -224,7 +281,7 @@ def test_every_control_but_the_slider_has_a_name():
 
     explorer = CoalescingExplorer(Access())
     controls = [p for p in walk(explorer.parts) if not isinstance(p, (widgets.Box, widgets.HTML, widgets.IntSlider))]
-    assert len(controls) == 10
+    assert len(controls) == 11
     assert all(control.description for control in controls)
 
 
@@ -233,8 +290,8 @@ def test_a_wrong_name_is_refused_with_the_right_ones():
         explore.coalescing("stride 3")
     with pytest.raises(ValueError, match="expected one of strided, reversed, random"):
         Access("diagonal")
-    with pytest.raises(AttributeError, match="there are coalescing, predict_sectors"):
-        getattr(explore, "banks")  # noqa: B009
+    with pytest.raises(AttributeError, match=r"there is no explorer 'warps'; there are .*coalescing"):
+        getattr(explore, "warps")  # noqa: B009
 
 
 @pytest.mark.parametrize(

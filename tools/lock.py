@@ -12,12 +12,24 @@ HEADER = """\
 """
 
 
+MAC = {"llvmlite": "0.46.0", "numba": "0.63.1", "numpy": "2.3.5"}
+"""numba-cuda does not exist for the Mac: there, the last numba with a complete CUDA target of its own."""
+
+
+def lines(pin: str) -> list[str]:
+    """A pin, or a pair of them where the Mac has another version."""
+    name = pin.split("==")[0]
+    if name not in MAC:
+        return [pin]
+    return [f"{pin}; sys_platform != 'darwin'", f"{name}=={MAC[name]}; sys_platform == 'darwin'"]
+
+
 def main() -> None:
     """Ask pip, drop what is no pinned release, write the file."""
     frozen = subprocess.run(
         [sys.executable, "-m", "pip", "freeze", "--exclude-editable"], check=True, capture_output=True, text=True
     ).stdout
-    pins = [line for line in frozen.splitlines() if "==" in line]
+    pins = [line for pin in frozen.splitlines() if "==" in pin for line in lines(pin)]
     (Path(__file__).parents[1] / "constraints.txt").write_text(HEADER + "\n".join(pins) + "\n", encoding="utf-8")
     print(f"constraints.txt: {len(pins)} versions")
 

@@ -26,13 +26,22 @@ def choose_theme(page, name):
 
 
 def too_wide(page):
-    """What is wider than its place in the outputs, by tag and class."""
+    """What is wider than its place in the outputs, by tag and class.
+
+    What lies in a region that scrolls (and that the keyboard reaches) may be wide, and what is folded away too.
+    """
     return page.evaluate(
         """() => [...document.querySelectorAll('.jp-OutputArea-output')].flatMap(output => {
             const limit = output.getBoundingClientRect().right + 1;
+            const scrolls = e => e !== output && e.getAttribute('tabindex') === '0';
+            const inside = e => {
+                const region = e.parentElement.closest('[tabindex="0"]');
+                return region && output.contains(region) && scrolls(region);
+            };
             return [output, ...output.querySelectorAll('*')]
+                .filter(e => !inside(e) && !e.closest('details:not([open]) > :not(summary)'))
                 .filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== 'visible'
-                             && e.clientWidth > 1 || e.getBoundingClientRect().right > limit)
+                             && e.clientWidth > 1 && !scrolls(e) || e.getBoundingClientRect().right > limit)
                 .map(e => `${e.tagName}.${e.getAttribute('class')}`);
         })"""
     )

@@ -34,7 +34,9 @@ def notebook_of(lab, browser):
     def opened(*calls):
         cells = [nbformat.v4.new_code_cell(source) for source in ("from course import explore", *calls)]
         name = f"{secrets.token_hex(4)}.ipynb"
-        nbformat.write(nbformat.v4.new_notebook(cells=cells), lab.folder / name)
+        # Without the name of a kernel JupyterLab asks for one.
+        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), lab.folder / name)
         page = browser.new_page(viewport={"width": 1024, "height": 1400})
         pages.append(page)
         in_browser.open_notebook(page, lab, name)

@@ -1,0 +1,51 @@
+"""Counts and checks one launch: the observer that a profile hands to the engine."""
+
+from __future__ import annotations
+
+from .access import Access, Barrier, Batch, Finding, Instruction, Launch
+from .counters import Counters
+from .hazards import Hazards
+from .rows import Masks
+
+__all__ = ["CountAndCheck"]
+
+
+class CountAndCheck:
+    """Counters and Hazards in one pass. After the launch, read `counters` and `hazards`."""
+
+    def __init__(self, dram_block_bytes: int | None = None) -> None:
+        self._masks = Masks()
+        self.counters = Counters(dram_block_bytes, masks=self._masks)
+        self.hazards = Hazards(masks=self._masks)
+
+    def begin(self, launch: Launch) -> None:
+        """Start of a launch."""
+        self.counters.begin(launch)
+        self.hazards.begin(launch)
+
+    def batch(self, batch: Batch) -> None:
+        """The next blocks start."""
+        self.hazards.batch(batch)
+
+    def access(self, access: Access) -> None:
+        """One memory instruction."""
+        lanes = self._masks.lanes(access)
+        self.counters.access(access, lanes)
+        self.hazards.access(access, lanes)
+
+    def barrier(self, barrier: Barrier) -> None:
+        """A barrier was reached."""
+        self.hazards.barrier(barrier)
+
+    def instruction(self, instruction: Instruction) -> None:
+        """A statement was executed."""
+        self.counters.instruction(instruction)
+
+    def finding(self, finding: Finding) -> None:
+        """Something that only the engine can see."""
+        self.hazards.finding(finding)
+
+    def end(self) -> None:
+        """The launch is over."""
+        self.counters.end()
+        self.hazards.end()

@@ -1,0 +1,242 @@
+"""Operators of a kernel with numba's types, and `and`, `or`, `x if c else y` evaluated by the lanes that need them."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from course.simulator.core import Core
+from course.simulator.lanes import DEAD, Mask, State, Value, merge, split
+from course.simulator.program import Expr, Scope
+from course.simulator.typing import NoneType, describe, resolver
+from course.simulator.values import BOOL, FLOAT64, again, constant, once, what
+
+__all__ = ["BINARY", "COMPARE", "Operation", "Operators"]
+
+Operation = tuple[str, Callable[..., Any], Any, bool]
+"""Name in Python's operator module, what Python and NumPy compute, whether it is floating-point work."""
+
+BINARY: dict[type[ast.operator], Operation] = {
+    ast.Add: ("add", operator.add, np.add, True),
+    ast.Sub: ("sub", operator.sub, np.subtract, True),
+    ast.Mult: ("mul", operator.mul, np.multiply, True),
+    ast.Div: ("truediv", operator.truediv, np.true_divide, True),
+    ast.FloorDiv: ("floordiv", operator.floordiv, np.floor_divide, True),
+    ast.Mod: ("mod", operator.mod, np.mod, True),
+    ast.Pow: ("pow", operator.pow, np.power, True),
+    ast.BitAnd: ("and_", operator.and_, np.bitwise_and, False),
+    ast.BitOr: ("or_", operator.or_, np.bitwise_or, False),
+    ast.BitXor: ("xor", operator.xor, np.bitwise_xor, False),
+    ast.LShift: ("lshift", operator.lshift, np.left_shift, False),
+    ast.RShift: ("rshift", operator.rshift, np.right_shift, False),
+}
+COMPARE: dict[type[ast.cmpop], Operation] = {
+    ast.Lt: ("lt", operator.lt, np.less, False),
+    ast.LtE: ("le", operator.le, np.less_equal, False),
+    ast.Gt: ("gt", operator.gt, np.greater, False),
+    ast.GtE: ("ge", operator.ge, np.greater_equal, False),
+    ast.Eq: ("eq", operator.eq, np.equal, False),
+    ast.NotEq: ("ne", operator.ne, np.not_equal, False),
+}
+
+
+class Operators(Core):
+    """Compiles operators and conditional expressions."""
+
+    def _binop(self, scope: Scope, node: ast.BinOp) -> Expr:
+        left, right = self.scalar(scope, node.left), self.scalar(scope, node.right)
+        return self.binary(scope, node, BINARY[type(node.op)], left, right)
+
+    def binary(self, scope: Scope, node: ast.AST, operation: Operation, left: Expr, right: Expr) -> Expr:
+        """Apply an operator with numba's types."""
+        name, python, ufunc, floating = operation
+        found = resolver().signature(python, f"operator.{name}", (left.kind, right.kind))
+        if found is None:
+            raise scope.mistyped(
+                node, f"numba has no {name} of {describe(left.kind)} and {describe(right.kind)}: "
+                f"{scope.source.text(node)}"
+            )  # fmt: skip
+        kind = np.dtype(found[1])
+        operands = tuple(np.dtype(operand) for operand in found[0])
+        if ufunc in (np.power, np.left_shift, np.right_shift) or operands[0] != operands[1]:
+            operands = (kind, kind) if kind != BOOL else operands
+        if floating:
+            self.count(kind)
+        if left.known and right.known and name not in ("truediv", "pow", "lshift"):
+            try:
+                value = python(left.const, right.const)
+                return constant(np.asarray(value).astype(kind)[()], kind, value)
+            except (ArithmeticError, TypeError, ValueError):
+                pass
+        if ufunc is np.power:
+            return _power(self.cast(left, kind), right, self.cast(right, kind), kind)
+        a, b = self.cast(left, operands[0]), self.cast(right, operands[1])
+        x, y = a.run, b.run
+        expr = Expr(lambda state, mask: ufunc(x(state, mask), y(state, mask)), kind, pure=a.pure and b.pure)
+        natural = BOOL if ufunc in [op[2] for op in COMPARE.values()] else FLOAT64 if (
+            ufunc is np.true_divide and operands[0].kind in "iub") else operands[0]  # fmt: skip
+        if natural != kind:
+            expr.kind = natural
+            return self.cast(expr, kind)
+        return expr
+
+    def _unaryop(self, scope: Scope, node: ast.UnaryOp) -> Expr:
+        operand = self.scalar(scope, node.operand)
+        if isinstance(node.op, ast.Not):
+            true = self.truth(operand)
+            if true.known:
+                return constant(np.bool_(not true.const), BOOL, not true.const)
+            run = true.run
+            return Expr(lambda state, mask: np.logical_not(run(state, mask)), BOOL, pure=true.pure)
+        unary: dict[type[ast.unaryop], tuple[str, Callable[..., Any], Any]] = {
+            ast.USub: ("neg", operator.neg, np.negative),
+            ast.UAdd: ("pos", operator.pos, np.positive),
+            ast.Invert: ("invert", operator.invert, np.invert),
+        }
+        name, python, ufunc = unary[type(node.op)]
+        found = resolver().signature(python, f"operator.{name}", (operand.kind,))
+        if found is None:
+            raise scope.mistyped(node, f"numba has no {name} of {describe(operand.kind)}: {scope.source.text(node)}")
+        kind = np.dtype(found[1])
+        if operand.known and isinstance(operand.const, (int, float)) and not isinstance(operand.const, bool):
+            value = python(operand.const)
+            return constant(kind.type(value), kind, value)
+        inner = self.cast(operand, kind).run
+        return Expr(lambda state, mask: ufunc(inner(state, mask)), kind, pure=operand.pure)
+
+    def _compare(self, scope: Scope, node: ast.Compare) -> Expr:
+        left = self.expression(scope, node.left)
+        result: Expr | None = None
+        for comparison, right_node in zip(node.ops, node.comparators, strict=True):
+            right = self.expression(scope, right_node)
+            last = right_node is node.comparators[-1]
+            if not last:
+                right = once(right)
+            if isinstance(comparison, (ast.Is, ast.IsNot)):
+                answer = self._identity(scope, node, comparison, left, right)
+            else:
+                if type(comparison) not in COMPARE:
+                    raise scope.refuse(node, f"`in` is not supported in a kernel: {scope.source.text(node)}")
+                for expr in (left, right):
+                    if not isinstance(expr.kind, np.dtype):
+                        raise scope.mistyped(node, f"cannot compare {what(expr)}: {scope.source.text(node)}")
+                answer = self.binary(scope, node, COMPARE[type(comparison)], left, right)
+            result = answer if result is None else _and(result, answer)
+            left = again(right)
+        assert result is not None
+        return result
+
+    def _identity(self, scope: Scope, node: ast.Compare, comparison: ast.cmpop, left: Expr, right: Expr) -> Expr:
+        nothing = [isinstance(expr.kind, NoneType) or (expr.known and expr.const is None) for expr in (left, right)]
+        if not any(nothing):
+            raise scope.refuse(node, f"`is` works with None only: {scope.source.text(node)}")
+        same = all(nothing) == isinstance(comparison, ast.Is)
+        return constant(np.bool_(same), BOOL, same)
+
+    def _boolop(self, scope: Scope, node: ast.BoolOp) -> Expr:
+        first = self.scalar(scope, node.values[0], "a condition")
+        for value in node.values[1:]:
+            second = self.conditional(scope, value, lambda value=value: self.scalar(scope, value, "a condition"))  # type: ignore[misc]
+            first = self._either(scope, node, first, second)
+        return first
+
+    def _either(self, scope: Scope, node: ast.BoolOp, first: Expr, second: Expr) -> Expr:
+        conjunction = isinstance(node.op, ast.And)
+        if first.kind == BOOL and second.kind == BOOL:
+            return _and(first, second) if conjunction else _or(first, second)
+        kind = self.unified(scope, node, first.kind, second.kind)
+        one, two = once(self.cast(first, kind)), self.cast(second, kind)
+        test = self.truth(again(one)).run
+        left, right = one.run, two.run
+
+        def evaluate(state: State, mask: Mask) -> Value:
+            value = left(state, mask)
+            yes, no = split(mask, test(state, mask))
+            needs = yes if conjunction else no
+            return value if needs is DEAD else _chosen(needs, right(state, needs), value, mask)
+
+        return Expr(evaluate, kind)
+
+    def _ifexp(self, scope: Scope, node: ast.IfExp) -> Expr:
+        test = self.condition(scope, node.test)
+        if test.known:
+            return self.expression(scope, node.body if test.const else node.orelse)
+        yes = self.conditional(scope, node.body, lambda: self.expression(scope, node.body))
+        no = self.conditional(scope, node.orelse, lambda: self.expression(scope, node.orelse))
+        if isinstance(yes.kind, np.dtype) and isinstance(no.kind, np.dtype):
+            kind = self.unified(scope, node, yes.kind, no.kind)
+            yes, no = self.cast(yes, kind), self.cast(no, kind)
+        elif yes.kind != no.kind or yes.kind is None:
+            raise scope.mistyped(node, f"the two values have different types: {scope.source.text(node)}")
+        condition, first, second = test.run, yes.run, no.run
+
+        def evaluate(state: State, mask: Mask) -> Value:
+            true, false = split(mask, condition(state, mask))
+            if false is DEAD:
+                return first(state, true)
+            if true is DEAD:
+                return second(state, false)
+            return merge(true, first(state, true), second(state, false))
+
+        return Expr(evaluate, yes.kind)
+
+
+def _chosen(mask: Mask, new: Value, old: Value, everyone: Mask) -> Value:
+    return new if mask is None or mask is everyone else merge(mask, new, old)
+
+
+def _power(base: Expr, exponent: Expr, converted: Expr, kind: np.dtype[Any]) -> Expr:
+    run = base.run
+    if exponent.known and exponent.const in (1, 2, 3) and isinstance(exponent.const, int):
+        times = exponent.const
+
+        def small(state: State, mask: Mask) -> Value:
+            value = run(state, mask)
+            return value if times == 1 else value * value if times == 2 else value * value * value
+
+        return Expr(small, kind, pure=base.pure)
+    power = converted.run
+    if kind.kind not in "iu":
+        return Expr(lambda state, mask: np.power(run(state, mask), power(state, mask)), kind,
+                    pure=base.pure and converted.pure)  # fmt: skip
+
+    def whole(state: State, mask: Mask) -> Value:
+        number, times = run(state, mask), power(state, mask)
+        inverse = np.where(np.abs(number) == 1, number ** np.abs(times), kind.type(0))
+        return np.where(times < 0, inverse, np.power(number, np.abs(times)))[()]
+
+    return Expr(whole, kind, pure=base.pure and converted.pure)
+
+
+def _and(first: Expr, second: Expr) -> Expr:
+    if first.known:
+        return second if first.const else first
+    one, two = first.run, second.run
+    if second.pure:
+        return Expr(lambda state, mask: one(state, mask) & two(state, mask), BOOL, pure=first.pure)
+
+    def evaluate(state: State, mask: Mask) -> Value:
+        value = one(state, mask)
+        yes, _ = split(mask, value)
+        return value if yes is DEAD else value & two(state, yes)
+
+    return Expr(evaluate, BOOL)
+
+
+def _or(first: Expr, second: Expr) -> Expr:
+    if first.known:
+        return first if first.const else second
+    one, two = first.run, second.run
+    if second.pure:
+        return Expr(lambda state, mask: one(state, mask) | two(state, mask), BOOL, pure=first.pure)
+
+    def evaluate(state: State, mask: Mask) -> Value:
+        value = one(state, mask)
+        _, no = split(mask, value)
+        return value if no is DEAD else value | two(state, no)
+
+    return Expr(evaluate, BOOL)
