@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from course.simulator import counters, shadow
 from course.simulator.access import Access, ArrayInfo, Batch, Launch, Site
-from course.simulator.counters import Counters
-from course.simulator.hazards import Hazards
+from course.simulator.counting import counters
+from course.simulator.counting.counters import Counters
+from course.simulator.hazards import shadow
+from course.simulator.hazards.checker import Hazards
 
 BLOCKS, THREADS = 1024, 256
 LANES = BLOCKS * THREADS

@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 from bench_kernels import launches
 
-from course.simulator import counters, run, shadow
+from course.simulator import run
+from course.simulator.counting import counters
+from course.simulator.hazards import shadow
 from course.simulator.observers import CountAndCheck
 
 AT_LEAST = {"copy 64K": 3000, "transpose 256": 3000, "tiled matmul 64": 300, "tiled matmul 128": 300}

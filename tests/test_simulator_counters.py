@@ -1,4 +1,4 @@
-"""course.simulator.counters on accesses built by hand: against Python sets, and against an H200's counters."""
+"""course.simulator.counting.counters on accesses built by hand: against Python sets, and against an H200's counters."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course.simulator import counters as counters_module
-from course.simulator import lane_kernels, lane_rules
 from course.simulator.access import Access, ArrayInfo, Batch, Instruction, Launch, Site
-from course.simulator.counters import Counters
+from course.simulator.counting import counters as counters_module
+from course.simulator.counting import lane_kernels, lane_rules
+from course.simulator.counting.counters import Counters
+from course.simulator.observers import warm_up
 from course.simulator.rows import Masks
-from course.simulator.twins import Twins, warm_up
+from course.simulator.twins import Twins
 from tests.test_models_banks import by_hand
 
 MEASURED = {
@@ -283,7 +284,7 @@ def test_masks_are_read_once_and_forgotten_in_time() -> None:
 
 def test_the_compiled_rules_are_loaded_once_numpy_has_worked_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("course.simulator.twins.PATIENCE", -1.0)
-    twins = Twins(lane_rules, "course.simulator.lane_kernels")
+    twins = Twins(lane_rules, "course.simulator.counting.lane_kernels")
     arguments = one_shared_access()
     assert not twins.is_compiled
     twins.call("count_shared", *arguments)
@@ -297,7 +298,7 @@ def test_the_compiled_rules_are_loaded_once_numpy_has_worked_for_a_while(monkeyp
     def nowhere(name: str) -> ModuleType:
         raise RuntimeError("cannot cache function 'count_global': no locator available for file 'lane_kernels.py'")
 
-    homeless = Twins(lane_rules, "course.simulator.lane_kernels")
+    homeless = Twins(lane_rules, "course.simulator.counting.lane_kernels")
     monkeypatch.setattr("importlib.import_module", nowhere)
     assert not homeless.load()
     arguments = one_shared_access()

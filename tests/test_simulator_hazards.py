@@ -1,4 +1,4 @@
-"""course.simulator.hazards on instructions and barriers written by hand (real kernels: the hazard zoo)."""
+"""course.simulator.hazards.checker on instructions and barriers written by hand (real kernels: the hazard zoo)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from course.simulator import shadow as shadow_module
 from course.simulator.access import Access, ArrayInfo, Barrier, Batch, Finding, Launch, Site
-from course.simulator.hazards import Hazards
+from course.simulator.hazards import shadow as shadow_module
+from course.simulator.hazards.checker import Hazards
+from course.simulator.hazards.shadow import BlockClasses, Shadow
 from course.simulator.observers import CountAndCheck
-from course.simulator.shadow import BlockClasses, Shadow
 
 X, Y = 4096, 1 << 20
 
@@ -283,7 +283,7 @@ def test_equal_findings_are_one_with_their_count_and_engine_findings_are_kept() 
 
 
 def test_serial_numbers_that_run_out_start_again_without_inventing_races(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("course.simulator.hazards.MAX_SERIAL", 7)
+    monkeypatch.setattr("course.simulator.hazards.checker.MAX_SERIAL", 7)
     s = Script()
     s.store("s", s.lane).barrier().load("s", 63 - s.lane).barrier().again(*[1, 2, 3, 4] * 6)
     assert kinds(s) == []

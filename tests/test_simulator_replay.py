@@ -18,7 +18,7 @@ import pytest
 
 from course.models.banks import wavefronts
 from course.simulator import DeviceArray, run
-from course.simulator.counters import Counters, SiteCounts
+from course.simulator.counting.counters import Counters, SiteCounts
 from course.simulator.observers import CountAndCheck
 from tests.replay_kernels import replays
 

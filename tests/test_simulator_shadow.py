@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course.simulator import shadow_kernels, shadow_rules
-from course.simulator.shadow_rules import ATOMIC, LOAD, SAME_INSTRUCTION, STORE, UNINITIALISED
+from course.simulator.hazards import shadow_kernels, shadow_rules
+from course.simulator.hazards.shadow_rules import ATOMIC, LOAD, SAME_INSTRUCTION, STORE, UNINITIALISED
 
 LANES, SITES = 32, 4
 

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from course.simulator.access import Finding, Launch
-from course.simulator.counters import LineCounts
+from course.simulator.counting.counters import LineCounts
 
 __all__ = ["accidental_fp64"]
 

@@ -10,7 +10,7 @@ from course.profiling.precision import accidental_fp64
 from course.profiling.progress import Progress
 from course.simulator import run
 from course.simulator.access import Finding, Kind, Space
-from course.simulator.counters import DramBytes, LineCounts, SiteCounts
+from course.simulator.counting.counters import DramBytes, LineCounts, SiteCounts
 from course.simulator.observers import CountAndCheck
 
 __all__ = ["Flops", "Line", "Profile", "profile"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from course.profiling.profile import Profile
 from course.simulator.access import Kind
-from course.simulator.counters import SiteCounts
+from course.simulator.counting.counters import SiteCounts
 
 __all__ = ["SiteRow", "Total", "number", "percent", "site_row", "totals"]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from course.simulator.compiler.wideaccess import MisalignedAddress
 from course.simulator.device import DeviceArray
 from course.simulator.frontend import UnsupportedKernel
 from course.simulator.lanes import LaunchError, StepLimit
 from course.simulator.launch import LaunchConfigurationError, RunInfo, run
 from course.simulator.typing import KernelTypeError
-from course.simulator.wideaccess import MisalignedAddress
 
 __all__ = [
     "DeviceArray",

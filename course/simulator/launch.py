@@ -19,12 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from course.simulator.access import ArrayInfo, Batch, Finding, Launch, Observer, Shape
+from course.simulator.compiler.engine import compile_kernel
+from course.simulator.compiler.program import Program
 from course.simulator.device import Addresses, DeviceArray, array_type, refuse_scattered, view_of
-from course.simulator.engine import compile_kernel
 from course.simulator.frontend import python_function, read_source
 from course.simulator.lanes import UNBOUND, State
 from course.simulator.memory import View
-from course.simulator.program import Program
 from course.simulator.typing import ArrayType, KernelTypeError, TupleType, Type, describe, resolver, typeof
 
 __all__ = ["LaunchConfigurationError", "RunInfo", "prepare", "run"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from .access import Access, Barrier, Batch, Finding, Instruction, Launch
-from .counters import Counters
-from .hazards import Hazards
-from .rows import Masks
+from course.simulator.access import Access, Barrier, Batch, Finding, Instruction, Launch
+from course.simulator.counting.counters import COUNTING, Counters
+from course.simulator.hazards.checker import Hazards
+from course.simulator.hazards.shadow import SHADOW
+from course.simulator.rows import Masks
 
-__all__ = ["CountAndCheck"]
+__all__ = ["CountAndCheck", "warm_up"]
 
 
 class CountAndCheck:
@@ -49,3 +50,8 @@ class CountAndCheck:
         """The launch is over."""
         self.counters.end()
         self.hazards.end()
+
+
+def warm_up() -> bool:
+    """Compile everything now and leave it in numba's cache. False where there is no place for a cache."""
+    return all([COUNTING.load(), SHADOW.load()])

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .access import Access, Shape
+from course.simulator.access import Access, Shape
 
 __all__ = ["Lanes", "MaskRows", "Masks", "classify", "squeeze"]
 

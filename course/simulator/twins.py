@@ -2,7 +2,7 @@
 
 The NumPy module needs no start: it does the small launches, and everything where compiled code is not to
 be had. Once it has worked for `PATIENCE` seconds in a process, the compiled twin is loaded: at once from
-numba's cache, or compiled, which takes seconds once per machine (`warm_up` does it at set-up).
+numba's cache, or compiled, which takes seconds once per machine (`observers.warm_up` does it at set-up).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from types import ModuleType
 from typing import Any
 
-__all__ = ["PATIENCE", "Twins", "warm_up"]
+__all__ = ["PATIENCE", "Twins"]
 
 PATIENCE = 0.3
 """Seconds of NumPy work (of this thread) that are worth loading the compiled twin."""
@@ -50,11 +50,3 @@ class Twins:
         except (RuntimeError, ImportError):
             self._spent = float("-inf")
         return self.is_compiled
-
-
-def warm_up() -> bool:
-    """Compile everything now and leave it in numba's cache. False where there is no place for a cache."""
-    from .counters import COUNTING
-    from .shadow import SHADOW
-
-    return all([COUNTING.load(), SHADOW.load()])

@@ -45,3 +45,27 @@ def too_wide(page):
                 .map(e => `${e.tagName}.${e.getAttribute('class')}`);
         })"""
     )
+
+
+def numbers(explorer):
+    """The numbers beside the picture, by name."""
+    return {
+        dd.get_attribute("data-name"): float(dd.get_attribute("data-value"))
+        for dd in explorer.locator("dl.numbers dd").all()
+    }
+
+
+def drag(page, explorer, name, pixels):
+    """Drag the slider of a number by its handle; returns the number it arrives at."""
+    box = explorer.get_by_label(name, exact=True)
+    before = box.input_value()
+    handle = box.locator("xpath=ancestor::*[contains(@class, 'widget-hbox')][1]").locator(".noUi-handle")
+    handle.scroll_into_view_if_needed()
+    place = handle.bounding_box()
+    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + pixels, y, steps=8)
+    page.mouse.up()
+    page.wait_for_function("([box, before]) => box.value !== before", arg=[box.element_handle(), before])
+    return int(box.input_value())

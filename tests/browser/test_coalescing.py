@@ -6,7 +6,7 @@ import re
 
 import nbformat
 import pytest
-from asking import choose_theme, too_wide, violations
+from asking import choose_theme, drag, numbers, too_wide, violations
 from nbclient import NotebookClient
 
 from course.figures.style import DARK, LIGHT
@@ -40,13 +40,6 @@ def explorer(page):
     explorer.get_by_role("button", name="Reset").click()
     wait_for_stride(explorer, 1)
     return explorer
-
-
-def numbers(explorer):
-    return {
-        dd.get_attribute("data-name"): float(dd.get_attribute("data-value"))
-        for dd in explorer.locator("dl.numbers dd").all()
-    }
 
 
 def drawn_addresses(explorer):
@@ -89,17 +82,8 @@ def test_a_key_press_in_a_number_box_changes_the_picture(explorer):
 
 
 def test_dragging_a_slider_changes_the_picture_and_its_number_box(page, explorer):
-    box = explorer.get_by_label("Stride", exact=True)
-    handle = box.locator("xpath=ancestor::*[contains(@class, 'widget-hbox')][1]").locator(".noUi-handle")
-    handle.scroll_into_view_if_needed()
-    place = handle.bounding_box()
-    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + 80, y, steps=8)
-    page.mouse.up()
-    page.wait_for_function("box => Number(box.value) > 5", arg=box.element_handle())
-    stride = int(box.input_value())
+    stride = drag(page, explorer, "Stride", 80)
+    assert stride > 5
     wait_for_stride(explorer, stride)
     assert (drawn_addresses(explorer), numbers(explorer)) == counted(stride)
 
@@ -188,3 +172,23 @@ def test_nothing_is_wider_than_its_place_at_1024_pixels(page, explorer):
 
 def test_axe_finds_nothing_in_the_outputs_but_the_unnamed_slider(page, explorer):
     assert violations(page) == []
+
+
+def test_a_press_profiles_the_same_access_as_a_kernel(explorer):
+    """Last: the simulator is loaded by the press, which takes a while the first time."""
+    explorer.get_by_label("Start from").select_option("stride 2")
+    wait_for_stride(explorer, 2)
+    explorer.get_by_role("button", name="Profile this").press("Enter")
+    explorer.locator("tr[data-row='Sectors']").wait_for(timeout=60_000)
+    rows = {
+        row.get_attribute("data-row"): [
+            float(row.locator(f"[data-{column}]").get_attribute(f"data-{column}")) for column in ("model", "profile")
+        ]
+        for row in explorer.locator("tr[data-row]").all()
+    }
+    true = counted(2)[1]
+    assert list(rows.values()) == [[value, value] for value in true.values()]
+    assert explorer.get_by_text("value = x[stride * i + offset]").first.is_visible()
+    assert violations(explorer.page) == []
+    explorer.get_by_label("Stride", exact=True).press("ArrowUp")
+    explorer.locator("tr[data-row]").first.wait_for(state="detached")

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.core import Core
+from course.simulator.compiler.core import Core
+from course.simulator.compiler.program import Expr, Scope
+from course.simulator.compiler.values import BOOL, FLOAT64, again, constant, once, what
 from course.simulator.lanes import DEAD, Mask, State, Value, merge, split
-from course.simulator.program import Expr, Scope
 from course.simulator.typing import NoneType, describe, resolver
-from course.simulator.values import BOOL, FLOAT64, again, constant, once, what
 
 __all__ = ["BINARY", "COMPARE", "Operation", "Operators"]
 

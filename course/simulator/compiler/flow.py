@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from course.simulator.compiler.program import NOTHING, Execute, Expr, Scope
+from course.simulator.compiler.stores import Stores
+from course.simulator.compiler.values import INT64, constant
 from course.simulator.lanes import DEAD, Mask, State, Value, both, either, split, without
-from course.simulator.program import NOTHING, Execute, Expr, Scope
-from course.simulator.stores import Stores
 from course.simulator.typing import Type, describe
-from course.simulator.values import INT64, constant
 
 __all__ = ["Flow"]
 

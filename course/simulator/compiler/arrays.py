@@ -10,6 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from course.simulator.access import Space
+from course.simulator.compiler.operators import Operators
+from course.simulator.compiler.program import Expr, Place, Scope
+from course.simulator.compiler.values import INT64, array_name, constant, never, untuple, what
 from course.simulator.lanes import DEAD, Mask, State, Value, both
 from course.simulator.memory import (
     Record,
@@ -24,10 +27,7 @@ from course.simulator.memory import (
     report_uninitialised,
     scatter,
 )  # fmt: skip
-from course.simulator.operators import Operators
-from course.simulator.program import Expr, Place, Scope
 from course.simulator.typing import ArrayType, RecordType, TupleType
-from course.simulator.values import INT64, array_name, constant, never, untuple, what
 
 __all__ = ["Arrays", "loader", "storer"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .access import Finding, Site
-from .shadow_rules import ATOMIC, LOAD, SAME_INSTRUCTION
+from course.simulator.access import Finding, Site
+from course.simulator.hazards.shadow_rules import ATOMIC, LOAD, SAME_INSTRUCTION
 
 __all__ = ["describe_barrier", "describe_conflict", "describe_uninitialised"]
 

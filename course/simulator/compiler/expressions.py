@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.arrays import Arrays
+from course.simulator.compiler.arrays import Arrays
+from course.simulator.compiler.program import NOTHING, Expr, Scope
+from course.simulator.compiler.values import constant, make_tuple, never, outside, special_register, what
 from course.simulator.frontend import lookup
 from course.simulator.lanes import UNBOUND, LaunchError, Mask, State, Value, convert
 from course.simulator.names import CUDA_NAMES, CudaName, is_cuda_module
-from course.simulator.program import NOTHING, Expr, Scope
 from course.simulator.typing import ArrayType, RecordType, TupleType
-from course.simulator.values import constant, make_tuple, never, outside, special_register, what
 
 __all__ = ["Expressions"]
 
@@ -111,7 +111,7 @@ class Expressions(Arrays):
         raise scope.refuse(node, "a slice is supported as an array index only.")
 
     def _call(self, scope: Scope, node: ast.Call) -> Expr:
-        from course.simulator.intrinsics import call
+        from course.simulator.compiler.intrinsics import call
 
         return call(self, scope, node)
 

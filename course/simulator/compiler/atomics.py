@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from course.simulator.expressions import Expressions
+from course.simulator.compiler.expressions import Expressions
+from course.simulator.compiler.program import Expr, Scope
+from course.simulator.compiler.values import array_name, untuple
 from course.simulator.lanes import DEAD, Mask, State, Value
 from course.simulator.memory import View, locate, notify, pieces
-from course.simulator.program import Expr, Scope
 from course.simulator.typing import ArrayType, NoneType, TupleType
-from course.simulator.values import array_name, untuple
 
 __all__ = ["compile_atomic"]
 

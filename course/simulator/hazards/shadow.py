@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import shadow_rules
-from .access import Launch
-from .shadow_rules import LINE_WORDS
-from .twins import Twins
+from course.simulator.access import Launch
+from course.simulator.hazards import shadow_rules
+from course.simulator.hazards.shadow_rules import LINE_WORDS
+from course.simulator.twins import Twins
 
 __all__ = ["SHADOW", "BlockClasses", "GlobalShadow", "Shadow", "value_bytes"]
 
-SHADOW = Twins(shadow_rules, "course.simulator.shadow_kernels")
+SHADOW = Twins(shadow_rules, "course.simulator.hazards.shadow_kernels")
 
 LARGEST_WORD = 8
 """Bytes of a word to begin with; narrower accesses narrow it."""

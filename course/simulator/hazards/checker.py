@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .access import Access, Barrier, Batch, Finding, Instruction, Launch, Site
-from .hazard_texts import describe_barrier, describe_conflict, describe_uninitialised
-from .rows import Lanes, MaskRows, Masks, classify, squeeze
-from .shadow import MAX_SERIAL, SHADOW, BlockClasses, GlobalShadow, Shadow, value_bytes
-from .shadow_rules import SAME_INSTRUCTION, STORE, UNINITIALISED
+from course.simulator.access import Access, Barrier, Batch, Finding, Instruction, Launch, Site
+from course.simulator.hazards.shadow import MAX_SERIAL, SHADOW, BlockClasses, GlobalShadow, Shadow, value_bytes
+from course.simulator.hazards.shadow_rules import SAME_INSTRUCTION, STORE, UNINITIALISED
+from course.simulator.hazards.texts import describe_barrier, describe_conflict, describe_uninitialised
+from course.simulator.rows import Lanes, MaskRows, Masks, classify, squeeze
 
 __all__ = ["Hazards", "Thread"]
 

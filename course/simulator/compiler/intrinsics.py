@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator import atomics, warps
-from course.simulator.expressions import Expressions
-from course.simulator.functions import arguments, builtin, convert_call, dtype_of, plain, plain_name, scalars
+from course.simulator.compiler import atomics, warps
+from course.simulator.compiler.expressions import Expressions
+from course.simulator.compiler.functions import arguments, builtin, convert_call, dtype_of, plain, plain_name, scalars
+from course.simulator.compiler.program import Expr, Scope
+from course.simulator.compiler.values import INT64, array_name, make_tuple, untuple
+from course.simulator.compiler.wideaccess import wide_load, wide_store
 from course.simulator.lanes import convert
 from course.simulator.names import VECTORS, CudaName
-from course.simulator.program import Expr, Scope
 from course.simulator.typing import ArrayType, NoneType, TupleType
-from course.simulator.values import INT64, array_name, make_tuple, untuple
-from course.simulator.wideaccess import wide_load, wide_store
 
 __all__ = ["call"]
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.expressions import Expressions
+from course.simulator.compiler.expressions import Expressions
+from course.simulator.compiler.operators import BINARY
+from course.simulator.compiler.program import Expr, Scope
+from course.simulator.compiler.values import BOOL, FLOAT64, INT64, constant, make_tuple, untuple
 from course.simulator.lanes import Mask, State, Value
-from course.simulator.operators import BINARY
-from course.simulator.program import Expr, Scope
 from course.simulator.typing import ArrayType, NoneType, TupleType, resolver
-from course.simulator.values import BOOL, FLOAT64, INT64, constant, make_tuple, untuple
 
 __all__ = ["arguments", "builtin", "convert_call", "dtype_of", "plain", "plain_name", "scalars"]
 

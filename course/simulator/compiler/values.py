@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from course.simulator.compiler.program import NOTHING, Expr, Scope
 from course.simulator.lanes import Mask, State, Value, convert
 from course.simulator.names import CudaName, cuda_path
-from course.simulator.program import NOTHING, Expr, Scope
 from course.simulator.typing import NoneType, TupleType, Type, describe
 
 __all__ = [

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.flow import Flow
+from course.simulator.compiler.flow import Flow
+from course.simulator.compiler.program import NOTHING, Execute, Expr, Program, Scope
+from course.simulator.compiler.values import outside
 from course.simulator.frontend import Source, UnsupportedKernel, fresh_stores, python_function, read_source
 from course.simulator.lanes import DEAD, UNBOUND, Mask, State, Value, convert, merge, without
-from course.simulator.program import NOTHING, Execute, Expr, Program, Scope
 from course.simulator.signatures import argument_types, result_type
 from course.simulator.typing import ArrayType, NoneType, RecordType, Type
-from course.simulator.values import outside
 
 __all__ = ["compile_kernel"]
 

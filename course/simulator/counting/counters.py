@@ -20,15 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 from course.models.coalescing import LINE_BYTES, SECTOR_BYTES
-
-from . import lane_rules
-from .access import Access, Barrier, Batch, Finding, Instruction, Kind, Launch, Site, Space
-from .rows import Lanes, MaskRows, Masks
-from .twins import Twins
+from course.simulator.access import Access, Barrier, Batch, Finding, Instruction, Kind, Launch, Site, Space
+from course.simulator.counting import lane_rules
+from course.simulator.rows import Lanes, MaskRows, Masks
+from course.simulator.twins import Twins
 
 __all__ = ["COUNTING", "Counters", "DramBytes", "LineCounts", "Request", "SiteCounts"]
 
-COUNTING = Twins(lane_rules, "course.simulator.lane_kernels")
+COUNTING = Twins(lane_rules, "course.simulator.counting.lane_kernels")
 
 SAMPLES = 8
 """Requests of a site that are kept for pictures."""

@@ -1,0 +1,1 @@
+"""A checked kernel becomes Python closures over lane arrays: statements, expressions, intrinsics."""

@@ -1,0 +1,1 @@
+"""Requests, sectors, wavefronts and arithmetic of a launch, counted while it runs."""

@@ -1,0 +1,1 @@
+"""Races, missing barriers and unwritten memory, found against a shadow of the memory."""
