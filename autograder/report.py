@@ -8,6 +8,7 @@ from nbgrader.api import Gradebook, MissingEntry
 
 from autograder.cells import grade_ids, read_notebook
 from autograder.settings import Course
+from course.tables import as_text
 
 __all__ = ["Submission", "gradebook_rows", "table"]
 
@@ -62,9 +63,8 @@ def table(course: Course, chapter: str, failed: frozenset[str] = frozenset()) ->
     body = [["out of", *(f"{p:g}" for p in points.values()), f"{sum(points.values()):g}"]]
     body += [_cells(row, list(points)) for row in rows if row.student not in failed]
     body += [[student, *("-" for _ in points), "not graded"] for student in sorted(failed)]
-    widths = [max(map(len, column)) for column in zip(header, *body, strict=True)]
-    lines = [_aligned(line, widths) for line in [header, *body]]
-    lines.insert(2, "  ".join("-" * width for width in widths))
+    rule = ["-" * max(map(len, column)) for column in zip(header, *body, strict=True)]
+    lines = as_text(header, [body[0], rule, *body[1:]]).split("\n")
     if any(row.waiting for row in rows):
         lines.append('? waits for a person: read these answers in formgrader (autograder/README.md, "Review").')
     return "\n".join(lines)
@@ -80,8 +80,3 @@ def _points(row: Submission, name: str) -> str:
     if name in row.waiting:
         return f"{score:.4g}?" if score else "?"
     return f"{score:.4g}"
-
-
-def _aligned(line: list[str], widths: list[int]) -> str:
-    first, *others = zip(line, widths, strict=True)
-    return "  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)])
