@@ -6,7 +6,7 @@ PATH   := $(VENV)/bin:$(PATH)
 export PATH
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo grade formgrader release test test-slow bench lint verify-hardware pictures lock clean
+.PHONY: help lab demo grade formgrader release test test-slow bench lint verify-hardware pictures gallery lock clean
 
 help:        ## this list
 	@grep -hE '^[a-z-]+: .*## ' Makefile | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -43,6 +43,9 @@ verify-hardware: $(VENV)/.all  ## compare the simulator with a real GPU, kernel 
 
 pictures: $(VENV)/.all  ## make the README's pictures again (needs Chromium)
 	@python tools/pictures.py
+
+gallery: $(VENV)/.all  ## every picture of the course on one page, build/gallery.html
+	@python tools/gallery.py
 
 lock: $(VENV)/.all  ## write constraints.txt from what is installed
 	@python tools/lock.py

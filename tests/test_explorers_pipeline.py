@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from xml.etree import ElementTree
 
 import pytest
@@ -184,3 +185,16 @@ def test_an_impossible_question_is_refused_before_anything_is_shown():
         explore.predict_pipeline_time(tiles=0)
     with pytest.raises(ValueError, match="there are: double buffer, no overlap"):
         explore.pipeline("triple buffer")
+
+
+def test_the_calls_of_these_pages_run_without_a_word_on_stderr_and_stay_small(tmp_path):
+    import nbformat
+    from nbclient import NotebookClient
+
+    calls = ["pipeline()", "predict_pipeline_time()", "pyramid()", "way_of_a_load()"]
+    cells = ["from course import explore", *(f"explore.{call}" for call in calls)]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
+    outputs = [output for cell in notebook.cells for output in cell.outputs]
+    assert [output.output_type for output in outputs] == ["display_data"] * 7
+    assert all(len(json.dumps(output)) < 40_000 for output in outputs)

@@ -35,9 +35,9 @@ def drawn(plot, capability="8.0", threads=256, registers=40, shared=2176, **more
 
 
 def rows(axes):
-    """What is written at the end of each bar, by the name of the row; and the bars, from top to bottom."""
-    names = [text for text in axes.texts if text.get_position()[0] < 0 and text.get_text() in figure.NAMES.values()]
-    return [name.get_text() for name in names], sorted(axes.patches, key=lambda bar: bar.get_y())
+    """The words and the bars of the upper part, from top to bottom."""
+    texts = sorted(axes.texts, key=lambda text: text.get_position()[1])
+    return texts, sorted(axes.patches, key=lambda bar: bar.get_y())
 
 
 configurations = st.tuples(
@@ -51,29 +51,24 @@ configurations = st.tuples(
 @settings(max_examples=20, deadline=None)
 @given(configurations)
 def test_every_bar_is_as_long_as_the_blocks_that_can_be_placed_under_its_limit(plot, configuration):
-    axes = drawn(plot, *configuration).axes[0]
-    true = placed(*configuration)
-    _, bars = rows(axes)
-    counted = [blocks for blocks in true.values() if blocks is not None]
+    texts, bars = rows(drawn(plot, *configuration).axes[0])
+    counted = [blocks for blocks in placed(*configuration).values() if blocks is not None]
     assert [bar.get_width() for bar in bars] == [min(blocks, figure.BLOCKS) for blocks in counted]
-    written = [
-        text.get_text() for text in axes.texts if text.get_text()[0].isdigit() and "a block" not in text.get_text()
-    ]
-    assert [int(words.split()[0]) for words in written] == counted
+    written = [text.get_text().split()[0] for text in texts if text.get_position()[0] >= 0]
+    assert [int(number) for number in written if number.isdigit()] == counted
 
 
 @settings(max_examples=20, deadline=None)
 @given(configurations)
 def test_exactly_the_limits_that_bind_are_marked_by_word_hatch_and_weight(plot, configuration):
-    axes = drawn(plot, *configuration).axes[0]
+    texts, bars = rows(drawn(plot, *configuration).axes[0])
     true = placed(*configuration)
     least = min(blocks for blocks in true.values() if blocks is not None)
     binding = [figure.NAMES[name] for name, blocks in true.items() if blocks == least]
-    names, bars = rows(axes)
-    assert names == list(figure.NAMES.values())
-    bold = [text.get_text() for text in axes.texts if text.get_text() in names and text.get_weight() == "bold"]
-    assert bold == binding
-    assert sum("binds" in text.get_text() for text in axes.texts) == len(binding)
+    names = [text for text in texts if text.get_text() in figure.NAMES.values()]
+    assert [text.get_text() for text in names] == list(figure.NAMES.values())
+    assert [text.get_text() for text in names if text.get_weight() == "bold"] == binding
+    assert sum("binds" in text.get_text() for text in texts) == len(binding)
     assert sum(bool(bar.get_hatch()) for bar in bars) == len(binding)
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course.models.banks import BankConflicts, Tile, bank_of, conflict_degree, wavefronts
-from course.models.coalescing import MisalignedAccess
+from course.models.banks import BankConflicts, Tile, bank_of, conflict_degree, lane_groups, schedule, wavefronts
+from course.models.coalescing import ACCESS_BYTES, MisalignedAccess
 
 MEASURED = json.loads((Path(__file__).parent.parent / "course/measured/h200_counters.json").read_text())["cases"]
 SIZES = {"float32": 4, "float64": 8, "int8": 1, "complex128": 16}
@@ -244,3 +244,26 @@ def test_sentences_carry_their_numbers() -> None:
 def test_input_that_makes_no_sense_is_refused_with_the_reason(call, error, words) -> None:
     with pytest.raises(error, match=re.escape(words)):
         call()
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.integers(0, 255), min_size=1, max_size=32),
+    st.sampled_from(ACCESS_BYTES),
+    st.sampled_from(("load", "store")),
+)
+def test_a_schedule_has_as_many_wavefronts_as_the_access_costs(elements, size, kind):
+    addresses = np.array(elements) * size
+    deliveries = schedule(addresses, size, kind)
+    assert 1 + max(one.wavefront for one in deliveries) == wavefronts(addresses, size, kind).wavefronts[0]
+    assert len({(one.wavefront, one.bank) for one in deliveries}) == len(deliveries)
+    groups = lane_groups(addresses, size, kind)[0]
+    for one in deliveries:
+        assert one.bank == one.word % 32
+        assert {groups[lane] for lane in one.lanes} == {one.group}
+        assert all(addresses[lane] // 4 <= one.word <= (addresses[lane] + size - 1) // 4 for lane in one.lanes)
+
+
+def test_a_schedule_is_that_of_one_warp():
+    with pytest.raises(ValueError, match="addresses are those of 2 warps"):
+        schedule(np.zeros((2, 32), int))

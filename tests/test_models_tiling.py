@@ -151,3 +151,18 @@ def test_counts_are_whole_python_numbers():
     plan = matmul(64, 16)
     assert all(type(value) is int for value in (plan.global_load_sectors, plan.shared_load_wavefronts))
     assert isinstance(tile_sweep("T4").shared_bytes, np.ndarray)
+
+
+@pytest.mark.parametrize(("size", "tile"), [(60, 12), (20, 5), (9, 3), (64, 16)])
+def test_staging_counts_the_sectors_of_every_block_also_of_those_that_start_inside_one(size, tile):
+    threads = [(n % tile, n // tile) for n in range(tile * tile)]
+    sectors = requests = 0
+    for down in range(0, size, tile):
+        for right in range(0, size, tile):
+            for first in range(0, len(threads), 32):
+                requests += 1
+                warp = threads[first : first + 32]
+                sectors += len({((down + y) * size + right + x) * 4 // 32 for x, y in warp})
+    product = matmul(size, tile)
+    times = 2 * (size // tile)  # both matrices, and each tile by every block beside it
+    assert (product.global_load_requests, product.global_load_sectors) == (times * requests, times * sectors)

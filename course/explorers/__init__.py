@@ -10,12 +10,44 @@ import importlib
 from typing import Any
 
 _LAZY = {
+    "banks": "course.explorers._banks",
     "coalescing": "course.explorers._coalescing",
+    "heat": "course.explorers._heat",
+    "layout": "course.explorers._layout",
+    "occupancy": "course.explorers._occupancy",
+    "pipeline": "course.explorers._pipeline",
+    "predict_attainable": "course.explorers._roofline",
+    "predict_blocks": "course.explorers._occupancy",
+    "predict_field_sectors": "course.explorers._layout",
+    "predict_pipeline_time": "course.explorers._pipeline",
     "predict_sectors": "course.explorers._coalescing",
+    "predict_wavefronts": "course.explorers._banks",
+    "pyramid": "course.explorers._memory",
+    "roofline": "course.explorers._roofline",
     "stride_sweep": "course.explorers._coalescing",
+    "tiling": "course.explorers._tiling",
+    "way_of_a_load": "course.explorers._memory",
 }
 
-__all__ = ["coalescing", "predict_sectors", "stride_sweep"]
+__all__ = [
+    "banks",
+    "coalescing",
+    "heat",
+    "layout",
+    "occupancy",
+    "pipeline",
+    "predict_attainable",
+    "predict_blocks",
+    "predict_field_sectors",
+    "predict_pipeline_time",
+    "predict_sectors",
+    "predict_wavefronts",
+    "pyramid",
+    "roofline",
+    "stride_sweep",
+    "tiling",
+    "way_of_a_load",
+]
 
 
 def __getattr__(name: str) -> Any:

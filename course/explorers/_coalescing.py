@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
-import ipywidgets as widgets
 import numpy as np
 
 from course.explorers.access_patterns import PATTERNS, PRESETS, Access
-from course.explorers.controls import Choice, Dropdown, Number, Panel
+from course.explorers.access_profile import compare
+from course.explorers.controls import Choice, Dropdown, Number
 from course.explorers.display import show, show_html
+from course.explorers.explorer import Drawing, Explorer, start, still
 from course.explorers.predict import Prediction, folded
+from course.explorers.profile_button import Comparison
 from course.figures import coalescing as figure
 from course.figures.svg import clean, element
 from course.models import coalescing as model
 
 __all__ = ["CoalescingExplorer", "coalescing", "predict_sectors", "stride_sweep"]
-
-_OWN = "your own setting"
 
 
 def coalescing(preset: str = "contiguous") -> None:
@@ -26,10 +25,8 @@ def coalescing(preset: str = "contiguous") -> None:
 
     preset: the access to start from, by its name in the explorer ("stride 2", "broadcast", ...).
     """
-    if preset not in PRESETS:
-        raise ValueError(f"there is no preset {preset!r}; there are: {', '.join(PRESETS)}.")
-    explorer = CoalescingExplorer(PRESETS[preset].access)
-    show(_still(explorer.access), explorer.parts)
+    explorer = CoalescingExplorer(start(PRESETS, preset))
+    show(_still(explorer.settings), explorer.parts)
 
 
 def predict_sectors(
@@ -62,82 +59,56 @@ def stride_sweep(element_bytes: int = 4) -> None:
     costs = [r.sectors_per_request for r in results], [r.efficiency for r in results]
     words = stride_sweep_sentence(strides, *costs)
     picture = image(plot(strides, *costs), words)
-    show_html(element("figure", picture + element("figcaption", clean(words)), style="margin:0"))
+    show_html(still(picture, clean(words)))
 
 
-class CoalescingExplorer:
-    """Controls on top, the picture and its numbers below; `parts` are the widgets in reading order."""
+class CoalescingExplorer(Explorer[Access]):
+    """One request: its picture and numbers, and on demand the address of every lane."""
 
-    def __init__(self, start: Access) -> None:
-        self._start = start
-        self.presets = Dropdown("Start from", [(name, name) for name in (*PRESETS, _OWN)], _preset_of(start))
-        self.reset = widgets.Button(description="Reset", layout=widgets.Layout(width="80px"), icon="undo")
-        self.lanes = Choice("Lanes", [("32 (warp)", 32), ("64 (AMD wavefront)", 64)], start.lanes)
-        self.active = Number("Active lanes", start.active, 0, start.lanes)
-        self.stride = Number("Stride", start.stride, 0, 64)
+    table_name = "Show the address of every lane"
+
+    def __init__(self, begin: Access) -> None:
+        self.lanes = Choice("Lanes", [("32 (warp)", 32), ("64 (AMD wavefront)", 64)], begin.lanes)
+        self.active = Number("Active lanes", begin.active, 0, begin.lanes)
+        self.stride = Number("Stride", begin.stride, 0, 64)
         self.lanes.source.observe(self._on_lanes, names="value")
         sizes = [(f"{size} B", size) for size in model.ACCESS_BYTES]
         units = [("32 B (sector)", 32), ("64 B", 64), ("128 B", 128)]
-        self.panel = Panel(
+        super().__init__(
+            PRESETS,
+            begin,
             {
-                "pattern": Dropdown("Pattern", [(shown, name) for name, shown in PATTERNS.items()], start.pattern),
+                "pattern": Dropdown("Pattern", [(shown, name) for name, shown in PATTERNS.items()], begin.pattern),
                 "stride": self.stride,
-                "offset": Number("Base offset", start.offset, 0, 64),
-                "element_bytes": Choice("Element size", sizes, start.element_bytes),
+                "offset": Number("Base offset", begin.offset, 0, 64),
+                "element_bytes": Choice("Element size", sizes, begin.element_bytes),
                 "lanes": self.lanes,
                 "active": self.active,
-                "unit_bytes": Choice("Service unit", units, start.unit_bytes),
+                "unit_bytes": Choice("Service unit", units, begin.unit_bytes),
             },
-            self._draw,
+            [["pattern", "stride", "offset", "active"], ["element_bytes", "lanes", "unit_bytes"]],
         )
-        self.picture = widgets.HTML()
-        self.status = widgets.HTML()
-        self.notes = widgets.HTML()
-        self.show_table = widgets.ToggleButton(
-            value=False,
-            description="Show the address of every lane",
-            layout=widgets.Layout(width="auto", align_self="flex-start"),
+
+    def draw(self, settings: Access) -> Drawing:
+        """The request, its numbers, and the line of a kernel that makes it."""
+        result = settings.result
+        return Drawing(
+            figure.request_svg(settings.addresses, settings.mask, settings.units, result) + figure.numbers(result),
+            figure.sentence(result, settings.lanes),
+            _code(settings) + _notes(settings),
         )
-        self.table = widgets.HTML()
-        self.presets.source.observe(self._on_preset, names="value")
-        self.reset.on_click(lambda _button: self.set(self._start))
-        self.show_table.observe(lambda _change: self._draw(), names="value")
-        self._draw()
 
-    @property
-    def access(self) -> Access:
-        """What the controls say."""
-        return Access(**self.panel.values())
+    def compare(self, settings: Access) -> Comparison:
+        """The same request made by a kernel in the simulator."""
+        return compare(settings)
 
-    def set(self, access: Access) -> None:
-        """Move every control; the picture is drawn once."""
-        self.panel.set(asdict(access))
+    def enable(self, settings: Access) -> None:
+        """A random gather has no stride."""
+        self.stride.enable(settings.pattern != "random")
 
-    @property
-    def parts(self) -> list[Any]:
-        """The widgets, in reading order."""
-        control = self.panel.controls
-        row = widgets.Layout(flex_flow="row wrap", align_items="center")
-        column = widgets.Layout(flex="1 1 330px", min_width="330px")
-        return [
-            widgets.HBox([self.presets.widget, self.reset], layout=row),
-            widgets.HBox(
-                [
-                    widgets.VBox([control[n].widget for n in ("pattern", "stride", "offset", "active")], layout=column),
-                    widgets.VBox([control[n].widget for n in ("element_bytes", "lanes", "unit_bytes")], layout=column),
-                ],
-                layout=widgets.Layout(flex_flow="row wrap"),
-            ),
-            self.picture,
-            self.status,
-            self.notes,
-            self.show_table,
-            self.table,
-        ]
-
-    def _on_preset(self, change: Any) -> None:
-        if change.new != _OWN and PRESETS[change.new].access != self.access:
-            self.set(PRESETS[change.new].access)
+    def table(self, settings: Access) -> str:
+        """Lane, address, sector and line."""
+        return figure.address_table(settings.addresses, settings.mask, unit_bytes=settings.unit_bytes)
 
     def _on_lanes(self, change: Any) -> None:
         """A full warp stays full when it becomes a wavefront, and the other way round."""
@@ -147,36 +118,14 @@ class CoalescingExplorer:
             if full:
                 self.active.value = change.new
 
-    def _draw(self) -> None:
-        access = self.access
-        result, addresses, mask = access.result, access.addresses, access.mask
-        self.stride.enable(access.pattern != "random")
-        self.presets.value = _preset_of(access)
-        svg = figure.request_svg(addresses, mask, access.units, result)
-        self.picture.value = svg + figure.numbers(result)
-        self.notes.value = _code(access) + _notes(access)
-        self.status.value = element("p", clean(figure.sentence(result, access.lanes)), role="status")
-        self.table.value = (
-            figure.address_table(addresses, mask, unit_bytes=access.unit_bytes) if self.show_table.value else ""
-        )
-
-
-def _preset_of(access: Access) -> str:
-    return next((name for name, preset in PRESETS.items() if preset.access == access), _OWN)
-
 
 def _still(access: Access) -> str:
     """The picture as plain HTML with its numbers as caption and the address table folded below."""
     addresses, mask, result = access.addresses, access.mask, access.result
     words = element("code", clean(access.expression)) + " " + clean(figure.sentence(result, access.lanes))
     table = figure.address_table(addresses, mask, unit_bytes=access.unit_bytes)
-    return element(
-        "figure",
-        figure.request_image(addresses, mask, access.units, result)
-        + element("figcaption", words)
-        + element("details", element("summary", "The address of every lane") + table),
-        style="margin:0",
-    )
+    folded_table = element("details", element("summary", "The address of every lane") + table)
+    return still(figure.request_image(addresses, mask, access.units, result), words) + folded_table
 
 
 def _code(access: Access) -> str:
@@ -191,9 +140,8 @@ def _code(access: Access) -> str:
 
 
 def _notes(access: Access) -> str:
-    """Why the access is worth a look, what is only a model, and what the picture leaves out."""
-    name = _preset_of(access)
-    notes = [PRESETS[name].about] if name != _OWN else []
+    """What is only a model, and what the picture leaves out."""
+    notes = []
     if access.lanes != model.WARP_LANES:
         notes.append("64 lanes: a teaching model of how an AMD wavefront groups its lanes, not measured.")
     if access.unit_bytes != model.SECTOR_BYTES:

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from course.explorers.explorer import Preset, by_name
 from course.models import coalescing as model
 
-__all__ = ["PATTERNS", "PRESETS", "Access", "Preset"]
+__all__ = ["PATTERNS", "PRESETS", "Access"]
 
 PATTERNS = {
     "strided": "strided",
@@ -97,52 +98,40 @@ class Access:
         return f"{self.element_bytes} * ({index})" if " " in index else f"{self.element_bytes} * {index}"
 
 
-@dataclass(frozen=True)
-class Preset:
-    """A named access with one sentence about why it is worth a look."""
-
-    name: str
-    access: Access
-    about: str
-
-
 _WARP = Access()
-PRESETS = {
-    preset.name: preset
-    for preset in (
-        Preset("contiguous", _WARP, "Neighbouring lanes read neighbouring elements: every byte that moves is used."),
-        Preset(
-            "misaligned view",
-            replace(_WARP, offset=1),
-            "The view x[1:] starts 4 bytes after a sector boundary, so the same 128 bytes lie in one sector more.",
-        ),
-        Preset("stride 2", replace(_WARP, stride=2), "Every second element is skipped, yet it moves with its sector."),
-        Preset(
-            "stride 4 (AoS .x)",
-            replace(_WARP, stride=4),
-            "An array of structs with four floats (x, y, z, w): the lanes read x, and y, z and w move too.",
-        ),
-        Preset(
-            "column of a matrix",
-            replace(_WARP, stride=32),
-            "Rows of 128 bytes: each lane reads its own row, so each lane needs its own sector.",
-        ),
-        Preset("broadcast", replace(_WARP, stride=0), "All lanes read one element: one sector serves them all."),
-        Preset(
-            "reversed",
-            replace(_WARP, pattern="reversed"),
-            "The order of the lanes does not matter: only which sectors are touched.",
-        ),
-        Preset("random", replace(_WARP, pattern="random"), "A gather from a table of 1024 elements in no order."),
-        Preset(
-            "bytes interleaved",
-            replace(_WARP, stride=4, element_bytes=1),
-            "Pixels stored as r, g, b, a: the lanes read r. Four such requests read a whole pixel.",
-        ),
-        Preset(
-            "bytes in planes",
-            replace(_WARP, element_bytes=1),
-            "All r first, then all g, and so on: the lanes read 32 neighbouring bytes.",
-        ),
-    )
-}
+PRESETS = by_name(
+    Preset("contiguous", _WARP, "Neighbouring lanes read neighbouring elements: every byte that moves is used."),
+    Preset(
+        "misaligned view",
+        replace(_WARP, offset=1),
+        "The view x[1:] starts 4 bytes after a sector boundary, so the same 128 bytes lie in one sector more.",
+    ),
+    Preset("stride 2", replace(_WARP, stride=2), "Every second element is skipped, yet it moves with its sector."),
+    Preset(
+        "stride 4 (AoS .x)",
+        replace(_WARP, stride=4),
+        "An array of structs with four floats (x, y, z, w): the lanes read x, and y, z and w move too.",
+    ),
+    Preset(
+        "column of a matrix",
+        replace(_WARP, stride=32),
+        "Rows of 128 bytes: each lane reads its own row, so each lane needs its own sector.",
+    ),
+    Preset("broadcast", replace(_WARP, stride=0), "All lanes read one element: one sector serves them all."),
+    Preset(
+        "reversed",
+        replace(_WARP, pattern="reversed"),
+        "The order of the lanes does not matter: only which sectors are touched.",
+    ),
+    Preset("random", replace(_WARP, pattern="random"), "A gather from a table of 1024 elements in no order."),
+    Preset(
+        "bytes interleaved",
+        replace(_WARP, stride=4, element_bytes=1),
+        "Pixels stored as r, g, b, a: the lanes read r. Four such requests read a whole pixel.",
+    ),
+    Preset(
+        "bytes in planes",
+        replace(_WARP, element_bytes=1),
+        "All r first, then all g, and so on: the lanes read 32 neighbouring bytes.",
+    ),
+)

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import ipywidgets as widgets
+import traitlets
 
-__all__ = ["Choice", "Control", "Dropdown", "Number", "Panel"]
+__all__ = ["Choice", "Control", "Dropdown", "FieldOfRecord", "Number", "Panel"]
 
 _NAME_STYLE = {"description_width": "96px"}
 # The margin is half a handle, which sticks out at both ends.
@@ -85,6 +86,49 @@ class Dropdown(Control):
             layout=widgets.Layout(width="316px"),
         )
         self.widget = self.source
+
+
+class FieldOfRecord(Control):
+    """One field of a record: its size, and whether a kernel reads it; the value is ``make(size, read)``."""
+
+    def __init__(
+        self, name: str, sizes: Sequence[tuple[str, int]], value: tuple[int, bool], make: Callable[[int, bool], Any]
+    ) -> None:
+        self._make = make
+        size, read = value
+        layout = widgets.Layout(width="250px")
+        self.size = widgets.Dropdown(
+            options=list(sizes), value=size, description=name, style=_NAME_STYLE, layout=layout
+        )
+        # The box says the name again: seen alone, by a screen reader say, "read" would be one of many.
+        self.read = widgets.Checkbox(
+            value=read, description=f"read {name.split()[-1]}", indent=False, layout=widgets.Layout(width="90px")
+        )
+        self.source = _Value(value)
+        for part in (self.size, self.read):
+            part.observe(self._on_part, names="value")
+        self.source.observe(self._on_value, names="value")
+        self.widget = widgets.HBox([self.size, self.read])
+
+    def _on_part(self, _change: Any) -> None:
+        self.source.value = self._make(self.size.value, self.read.value)
+
+    def _on_value(self, _change: Any) -> None:
+        size, read = self.source.value
+        # One after the other would pass through a value that nobody asked for.
+        for part, value in ((self.size, size), (self.read, read)):
+            part.unobserve(self._on_part, names="value")
+            part.value = value
+            part.observe(self._on_part, names="value")
+
+
+class _Value(traitlets.HasTraits):
+    """A value that others can watch."""
+
+    value = traitlets.Any()
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value=value)
 
 
 class Panel:

@@ -104,16 +104,24 @@ class ProfileButton:
 
 def comparison_html(comparison: Comparison) -> str:
     """The kernel's line, a table (number, model, profile, same or not), and the whole listing folded below."""
-    head = "".join(element("th", name, scope="col") for name in ("", "Model", "Profile", ""))
+    head = "".join(element("th", name, scope="col") for name in ("Number", "Model", "Profile", "Same?"))
     body = "".join(_row(row) for row in comparison.rows)
-    listing = element("details", element("summary", "The whole profile") + comparison.profile._repr_html_())
+    # A listing is wide: a region that scrolls must be reachable with the keyboard.
+    listing = element(
+        "div",
+        comparison.profile._repr_html_(),
+        class_="wide",
+        tabindex=0,
+        role="region",
+        aria_label=f"Profile of {comparison.profile.kernel}",
+    )
     return (
         element("p", "In the simulator: " + element("code", clean(comparison.launch)))
-        + element("pre", element("code", clean(_quoted(comparison)), tabindex=0))
+        + element("pre", element("code", clean(_quoted(comparison))), tabindex=0)
         + element("p", clean(_verdict(comparison)), role="status")
         + element("table", element("thead", element("tr", head)) + element("tbody", body), class_="beside")
         + (element("p", clean(comparison.note), class_="small quiet") if comparison.note else "")
-        + listing
+        + element("details", element("summary", "The whole profile") + listing)
     )
 
 
@@ -127,14 +135,20 @@ def _verdict(comparison: Comparison) -> str:
 def _quoted(comparison: Comparison) -> str:
     """The lines of the kernel that matter, with their numbers."""
     wanted = set(comparison.lines)
-    lines = [line for line in comparison.profile.lines if (line.number in wanted if wanted else line.sites)]
-    return "\n".join(f"{line.number:4}  {line.text.strip()}" for line in lines)
+    taken = comparison.profile
+    shown = {
+        line.number: line.text.strip() for line in taken.lines if (line.number in wanted if wanted else line.sites)
+    }
+    for site in (counts.site for counts in taken.sites):
+        if site.function != taken.kernel and site.line in wanted:  # the lines of a profile are the kernel's own
+            shown[site.line] = f"{site.text}  in {site.function}()"
+    return "\n".join(f"{number:4}  {text}" for number, text in sorted(shown.items()))
 
 
 def _row(row: Row) -> str:
     cells = element("td", _shown(row.model, row.unit), data_model=f"{row.model:.17g}")
     cells += element("td", _shown(row.profile, row.unit), data_profile=f"{row.profile:.17g}")
-    cells += element("td", "= same" if row.agrees else "≠ differs")
+    cells += element("td", "= yes" if row.agrees else "≠ no")
     return element("tr", element("th", clean(row.name), scope="row") + cells, data_row=row.name)
 
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from course.figures.style import LIGHT_CSS
-from course.figures.svg import clean, data_uri, element, text
+from course.figures.parts import Quantity, count, frame, in_bytes, number_list, percent, picture, table, tier
+from course.figures.svg import element, text
 from course.models.coalescing import LINE_BYTES, SECTOR_BYTES, Coalescing
 
 __all__ = ["address_table", "numbers", "request_image", "request_svg", "sentence", "unit_name"]
@@ -46,38 +46,32 @@ def sentence(result: Coalescing, lanes: int) -> str:
     if not active:
         return f"None of the {lanes} lanes is active, so no request is issued and no byte moves."
     units, lines = int(result.sectors.sum()), int(result.lines.sum())
-    where = f" in {_count(lines, 'line')}" if result.unit_bytes != LINE_BYTES else ""
+    where = f" in {count(lines, 'line')}" if result.unit_bytes != LINE_BYTES else ""
     return (
-        f"{active} of {lanes} lanes each ask for {_count(result.element_bytes, 'byte')}: the request touches "
-        f"{units} {unit_name(result.unit_bytes, units)}{where}, so {_bytes(result.requested_bytes)} are "
-        f"requested, {_bytes(result.transferred_bytes)} are transferred, and the efficiency is "
-        f"{_percent(result.efficiency)}{' (lanes share bytes)' if result.efficiency > 1 else ''}."
+        f"{active} of {lanes} lanes each ask for {count(result.element_bytes, 'byte')}: the request touches "
+        f"{units} {unit_name(result.unit_bytes, units)}{where}, so {in_bytes(int(result.requested_bytes.sum()))} are "
+        f"requested, {in_bytes(int(result.transferred_bytes.sum()))} are transferred, and the efficiency is "
+        f"{percent(result.efficiency)}{' (lanes share bytes)' if result.efficiency > 1 else ''}."
     )
 
 
 def numbers(result: Coalescing) -> str:
     """The counts beside the picture, as an HTML list of terms; each carries its raw value in data-value."""
-    units = unit_name(result.unit_bytes).capitalize()
-    shown: list[tuple[str, str, float, str]] = [
-        ("requests", "Requests", result.requests, f"{result.requests}"),
-        ("active", "Active lanes", int(result.active_lanes.sum()), f"{int(result.active_lanes.sum())}"),
-        ("sectors", units, int(result.sectors.sum()), f"{int(result.sectors.sum())}"),
-        ("lines", "Lines", int(result.lines.sum()), f"{int(result.lines.sum())}"),
-        ("requested", "Requested", int(result.requested_bytes.sum()), _bytes(result.requested_bytes)),
-        ("transferred", "Transferred", int(result.transferred_bytes.sum()), _bytes(result.transferred_bytes)),
-        ("efficiency", "Efficiency", result.efficiency, _percent(result.efficiency)),
+    sectors, lines = int(result.sectors.sum()), int(result.lines.sum())
+    active, requested = int(result.active_lanes.sum()), int(result.requested_bytes.sum())
+    transferred = int(result.transferred_bytes.sum())
+    shown = [
+        Quantity("requests", "Requests", result.requests, f"{result.requests}"),
+        Quantity("active", "Active lanes", active, f"{active}"),
+        Quantity("sectors", unit_name(result.unit_bytes).capitalize(), sectors, f"{sectors}", key=True),
+        Quantity("lines", "Lines", lines, f"{lines}"),
+        Quantity("requested", "Requested", requested, in_bytes(requested)),
+        Quantity("transferred", "Transferred", transferred, in_bytes(transferred)),
+        Quantity("efficiency", "Efficiency", result.efficiency, percent(result.efficiency), key=True),
     ]
     if result.unit_bytes == LINE_BYTES:
         del shown[3]  # the units are the lines: say it once
-    tiles = (
-        element(
-            "div",
-            element("dt", label) + element("dd", clean(words), data_name=name, data_value=f"{value:.17g}"),
-            class_="key" if name in ("sectors", "efficiency") else None,
-        )
-        for name, label, value, words in shown
-    )
-    return element("dl", "".join(tiles), class_="numbers")
+    return number_list(shown)
 
 
 def address_table(addresses: Integers, active: npt.NDArray[np.bool_], *, unit_bytes: int = SECTOR_BYTES) -> str:
@@ -87,22 +81,18 @@ def address_table(addresses: Integers, active: npt.NDArray[np.bool_], *, unit_by
     """
     unit = unit_name(unit_bytes, 1).capitalize()
     heads = ["Lane", "Address", unit] + (["Line"] if unit_bytes != LINE_BYTES else [])
-    head = element("tr", "".join(element("th", name, scope="col") for name in heads))
     rows = []
     for lane, (address, takes_part) in enumerate(zip(addresses.tolist(), active.tolist(), strict=True)):
         cells = [f"{address}", f"{address // unit_bytes}", f"{address // LINE_BYTES}"] if takes_part else ["inactive"]
         cells += ["–"] * (3 - len(cells))
-        body = element("th", str(lane), scope="row")
-        rows.append(element("tr", body + "".join(element("td", cell) for cell in cells[: len(heads) - 1])))
-    table = element("table", element("thead", head) + element("tbody", "".join(rows)))
-    # A region that scrolls must be reachable with the keyboard.
-    return element("div", table, class_="scroll", tabindex=0, role="region", aria_label="Address of every lane")
+        rows.append([str(lane), *cells[: len(heads) - 1]])
+    return table(heads, rows, name="Address of every lane")
 
 
 def request_image(addresses: Integers, active: npt.NDArray[np.bool_], units: Integers, result: Coalescing) -> str:
     """The same picture as ``<img alt>``: it survives viewers that remove inline SVG. Always light."""
-    svg = request_svg(addresses, active, units, result, css=LIGHT_CSS)
-    return element("img", src=data_uri(svg), alt=sentence(result, len(addresses)), width=WIDTH)
+    svg = request_svg(addresses, active, units, result, alone=True)
+    return picture(svg, sentence(result, len(addresses)), WIDTH)
 
 
 def request_svg(
@@ -111,37 +101,26 @@ def request_svg(
     units: Integers,
     result: Coalescing,
     *,
-    css: str = "",
+    alone: bool = False,
 ) -> str:
     """One request as an SVG of fixed size.
 
     addresses, active: byte address and mask, one entry per lane.
     units: numbers of the touched units, ascending (`models.units_touched`).
     result: the counts of the same request (`models.coalesce`).
-    css: style to put into the SVG when it stands alone; inline it takes the page's.
+    alone: carries its own style; otherwise it takes the page's.
     """
     grid = _Grid(len(addresses), result.unit_bytes, result.element_bytes, units.tolist())
-    body = [element("style", css), element("rect", width=WIDTH, height=HEIGHT, fill="var(--paper)")] if css else []
-    body += [
-        _tier(_LANES_Y + 4, "Lanes", f"{result.element_bytes} B each"),
-        _tier(_UNITS_Y + 20, _TIERS.get(result.unit_bytes, "Units"), f"{result.unit_bytes} B each"),
+    body = [
+        tier(_LANES_Y + 4, "Lanes", f"{result.element_bytes} B each"),
+        tier(_UNITS_Y + 20, _TIERS.get(result.unit_bytes, "Units"), f"{result.unit_bytes} B each"),
         *grid.draw_units(),
         *grid.draw_lanes(addresses.tolist(), active.tolist()),
         _legend(unit_name(result.unit_bytes, 1)),
     ]
     if result.unit_bytes < LINE_BYTES:  # else the units are the lines already
-        body += [_tier(_LINES_Y - 6, "Lines", f"{LINE_BYTES} B each"), *grid.draw_lines()]
-    return element(
-        "svg",
-        "".join(body),
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {WIDTH} {HEIGHT}",
-        width=WIDTH,
-        height=HEIGHT,
-        class_="gmc" if css else None,
-        role="img",
-        aria_label=sentence(result, len(addresses)),
-    )
+        body += [tier(_LINES_Y - 6, "Lines", f"{LINE_BYTES} B each"), *grid.draw_lines()]
+    return frame(body, WIDTH, HEIGHT, sentence(result, len(addresses)), alone=alone)
 
 
 class _Grid:
@@ -262,10 +241,6 @@ def _room(number: int) -> float:
     return 3.4 * len(str(number)) + 1.5
 
 
-def _tier(y: float, name: str, size: str) -> str:
-    return text(0, y + 8, name, class_="tier") + text(0, y + 23, size, class_="quiet")
-
-
 def _gaps(places: Sequence[float], y: float) -> str:
     """Three dots at each place: bytes between two neighbours in the picture are left out."""
     dots = "".join(f"M{x:.1f} {y - 6:g}h0m0 6h0m0 6h0" for x in places)
@@ -286,15 +261,3 @@ def _legend(unit: str) -> str:
         (gap, _gaps([gap + 11], y + 7), "bytes left out"),
     ]
     return "".join(mark + text(x + 22, y + 11, words) for x, mark, words in entries)
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
-
-
-def _bytes(amounts: Integers) -> str:
-    return f"{int(amounts.sum())}\N{NO-BREAK SPACE}B"
-
-
-def _percent(fraction: float) -> str:
-    return "–" if math.isnan(fraction) else f"{100 * fraction:.4g}\N{NO-BREAK SPACE}%"

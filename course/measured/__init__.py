@@ -15,7 +15,7 @@ from typing import Any
 
 from course.tables import as_html, as_text
 
-__all__ = ["Measurements", "Timing", "bandwidth", "counters"]
+__all__ = ["Latency", "Measurements", "Timing", "bandwidth", "counters", "latency"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,16 @@ class Timing:
     registers_per_thread: int
     dram_percent_of_peak: float
     shared_conflicts: int
+
+
+@dataclass(frozen=True)
+class Latency:
+    """How long one lane waits for a load that finds its data on each level, and where that was measured."""
+
+    cycles: dict[str, float]
+    """Clock cycles of the SM by level: registers, shared, l1, l2, dram."""
+    sm_clock_mhz: int
+    source: str
 
 
 @dataclass(frozen=True)
@@ -83,9 +93,10 @@ def _file(name: str) -> dict[str, Any]:
 
 def _provenance(content: dict[str, Any]) -> str:
     on = content["measured_on"]
+    tool = f"CUDA {on['cuda']}" if "cuda" in on else f"Nsight Compute {on['nsight_compute']}"
     return (
         f"Measured on {on['gpu']} (compute capability {on['compute_capability']}), driver {on['driver']}, "
-        f"Nsight Compute {on['nsight_compute']}, {on['date']}."
+        f"{tool}, {on['date']}."
     )
 
 
@@ -105,3 +116,10 @@ def bandwidth(*names: str) -> Measurements:
 def counters() -> dict[str, dict[str, Any]]:
     """Hardware counters of 327 small launches on an H200, by launch name (metric names: course/measured/README.md)."""
     return {case["name"]: case for case in _file("h200_counters.json")["cases"]}
+
+
+def latency() -> Latency:
+    """What a pointer chase took on an H200, level by level (tools/latency.cu)."""
+    content = _file("h200_latency.json")
+    cycles = {row["level"]: row["cycles"] for row in content["levels"]}
+    return Latency(cycles, content["measured_on"]["sm_clock_mhz"], _provenance(content))

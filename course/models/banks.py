@@ -22,7 +22,7 @@ Arrays of addresses have the shape (warps, lanes); a single warp may leave the f
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -33,12 +33,15 @@ __all__ = [
     "BANKS",
     "BANK_BYTES",
     "BankConflicts",
+    "Delivery",
     "Hardware",
     "Kind",
     "Tile",
     "bank_of",
     "conflict_degree",
+    "lane_groups",
     "lanes_per_group",
+    "schedule",
     "wavefronts",
 ]
 
@@ -123,11 +126,8 @@ def wavefronts(
     if hardware == "amd":
         groups, group_count = np.broadcast_to(_amd_groups(element_bytes, kind, table.shape[1]), table.shape), 8
     else:
-        group = lanes_per_group(element_bytes)
-        groups, group_count = np.broadcast_to(np.arange(table.shape[1]) // group, table.shape), table.shape[1] // group
-        if kind == "load" and element_bytes > BANK_BYTES:
-            merged = _pairs_agree(table, mask, 1) | _pairs_agree(table, mask, 2)
-            groups = np.where(merged[:, np.newaxis], groups // 2, groups)
+        groups = _groups(table, mask, element_bytes, kind)
+        group_count = table.shape[1] // lanes_per_group(element_bytes)
 
     most = _most_words_in_a_bank(table, mask, element_bytes, groups, group_count)
     return BankConflicts(
@@ -136,6 +136,61 @@ def wavefronts(
         ideal_wavefronts=np.count_nonzero(most, axis=1).astype(np.int64),
         degree=most.max(axis=1),
     )
+
+
+def lane_groups(
+    addresses: npt.ArrayLike,
+    element_bytes: int = 4,
+    kind: Kind = "load",
+    active: int | npt.ArrayLike | None = None,
+) -> Integers:
+    """Number of the group that serves each lane, shape (warps, lanes); arguments as in `wavefronts` (NVIDIA)."""
+    return _groups(*_checked(addresses, element_bytes, kind, active), element_bytes, kind)
+
+
+class Delivery(NamedTuple):
+    """One 4-byte word on its way from its bank to the lanes that want it."""
+
+    wavefront: int
+    """Which pass through the banks brings it, from 0 on."""
+    group: int
+    """Which group of lanes that pass serves."""
+    bank: int
+    word: int
+    lanes: tuple[int, ...]
+
+
+def schedule(
+    addresses: npt.ArrayLike,
+    element_bytes: int = 4,
+    kind: Kind = "load",
+    active: int | npt.ArrayLike | None = None,
+) -> tuple[Delivery, ...]:
+    """One access of one warp word by word; arguments as in `wavefronts`, with the shape (lanes,).
+
+    How many wavefronts there are is measured; in which order they come is not documented. Here groups follow
+    each other, and the words of a bank come in the order of the first lane that wants them.
+    """
+    table, mask = _checked(addresses, element_bytes, kind, active)
+    if len(table) != 1:
+        raise ValueError(f"addresses are those of {len(table)} warps: expected one, shape (lanes,).")
+    groups = _groups(table, mask, element_bytes, kind)[0]
+    wanted: dict[tuple[int, int], list[int]] = {}
+    for lane in np.flatnonzero(mask[0]).tolist():
+        first = int(table[0, lane]) // BANK_BYTES
+        for word in range(first, first + max(element_bytes // BANK_BYTES, 1)):
+            wanted.setdefault((int(groups[lane]), word), []).append(lane)
+    deliveries: list[Delivery] = []
+    start = 0
+    for group in sorted({group for group, _ in wanted}):
+        passes = [0] * BANKS
+        for (of, word), lanes in wanted.items():
+            if of == group:
+                bank = word % BANKS
+                deliveries.append(Delivery(start + passes[bank], group, bank, word, tuple(lanes)))
+                passes[bank] += 1
+        start += max(passes)
+    return tuple(deliveries)
 
 
 def bank_of(addresses: npt.ArrayLike) -> Integers:
@@ -214,6 +269,14 @@ class Tile:
             f"a row costs {int(self.access('row').wavefronts[0])} and a column "
             f"{int(self.access('column').wavefronts[0])} wavefronts."
         )
+
+
+def _groups(table: Integers, mask: Mask, element_bytes: int, kind: str) -> Integers:
+    groups = np.broadcast_to(np.arange(table.shape[1]) // lanes_per_group(element_bytes), table.shape)
+    if kind == "load" and element_bytes > BANK_BYTES:
+        merged = _pairs_agree(table, mask, 1) | _pairs_agree(table, mask, 2)
+        groups = np.where(merged[:, np.newaxis], groups // 2, groups)
+    return groups
 
 
 def _amd_groups(element_bytes: int, kind: str, lanes: int) -> Integers:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from course.cards import Card, SmLimits
 
 from .banks import Tile, wavefronts
-from .coalescing import WARP_LANES, Integers, Mask, coalesce, index_addresses, thread_indices
+from .coalescing import SECTOR_BYTES, WARP_LANES, Integers, Mask, coalesce, index_addresses, thread_indices
 from .occupancy import Occupancy, occupancy
 
 __all__ = [
@@ -114,7 +114,16 @@ def matmul(size: int, tile: int, pad: int = 0, element_bytes: int = 4) -> Matmul
     shape = Tile(tile, tile, pad, element_bytes)
     steps = (size // tile) ** 3  # blocks x steps of each
     x, y, exists = thread_indices((tile, tile))
-    staged = coalesce(index_addresses(np.where(exists, y * size + x, 0), element_bytes), element_bytes, exists)
+    # Every tile of a matrix is staged once by each block beside it. Where it starts in its sector decides its cost.
+    corner = np.arange(0, size, tile)
+    starts, tiles = np.unique(
+        (corner[:, np.newaxis] * size + corner) * element_bytes % SECTOR_BYTES, return_counts=True
+    )
+    within = np.where(exists, y * size + x, 0)
+    sectors = requests = 0
+    for start, times in zip(starts.tolist(), tiles.tolist(), strict=True):
+        staged = coalesce(index_addresses(within, element_bytes, base=start), element_bytes, exists)
+        requests, sectors = requests + times * staged.requests, sectors + times * int(staged.sectors.sum())
     address, _ = shape.threads((tile, tile))
     stores = wavefronts(address, element_bytes, "store", exists)
 
@@ -128,8 +137,8 @@ def matmul(size: int, tile: int, pad: int = 0, element_bytes: int = 4) -> Matmul
         tile=tile,
         pad=pad,
         element_bytes=element_bytes,
-        global_load_requests=2 * steps * staged.requests,
-        global_load_sectors=2 * steps * int(staged.sectors.sum()),
+        global_load_requests=2 * (size // tile) * requests,
+        global_load_sectors=2 * (size // tile) * sectors,
         shared_store_requests=2 * steps * stores.instructions,
         shared_store_wavefronts=2 * steps * int(stores.wavefronts.sum()),
         shared_load_requests=2 * steps * tile * len(x),

@@ -128,8 +128,10 @@ def html(p: Profile) -> str:
         for t in totals(p)
     )
     summary += f'<tr><th scope="row">findings</th><td>{_escape(_verdict(p))}</td></tr>'
+    # Reachable by keyboard, since a long line makes it scroll.
+    region = f'class="course-profile" role="region" tabindex="0" aria-label="Profile of {_escape(p.kernel)}"'
     return (
-        f'<div class="course-profile"><style>{_STYLE}</style>'
+        f"<div {region}><style>{_STYLE}</style>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
         f'<table style="margin-top:8px"><tbody>{summary}</tbody></table></div>'
     )

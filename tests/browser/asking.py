@@ -55,6 +55,19 @@ def numbers(explorer):
     }
 
 
+def beside(explorer):
+    """What "Profile this" sets side by side: name -> (model, profile)."""
+    rows = explorer.locator("table.beside tbody tr").all()
+    cells = [(row, row.locator("[data-model]"), row.locator("[data-profile]")) for row in rows]
+    return {
+        row.get_attribute("data-row"): (
+            float(model.get_attribute("data-model")),
+            float(profile.get_attribute("data-profile")),
+        )
+        for row, model, profile in cells
+    }
+
+
 def drag(page, explorer, name, pixels):
     """Drag the slider of a number by its handle; returns the number it arrives at."""
     box = explorer.get_by_label(name, exact=True)
@@ -67,5 +80,9 @@ def drag(page, explorer, name, pixels):
     page.mouse.down()
     page.mouse.move(x + pixels, y, steps=8)
     page.mouse.up()
-    page.wait_for_function("([box, before]) => box.value !== before", arg=[box.element_handle(), before])
+    # The kernel links slider and box: they agree when the last of its answers has come.
+    page.wait_for_function(
+        "([box, handle, before]) => box.value !== before && Number(box.value) === Number(handle.ariaValueNow)",
+        arg=[box.element_handle(), handle.element_handle(), before],
+    )
     return int(box.input_value())

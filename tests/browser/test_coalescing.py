@@ -189,6 +189,9 @@ def test_a_press_profiles_the_same_access_as_a_kernel(explorer):
     true = counted(2)[1]
     assert list(rows.values()) == [[value, value] for value in true.values()]
     assert explorer.get_by_text("value = x[stride * i + offset]").first.is_visible()
+    explorer.get_by_text("The whole profile", exact=True).click()
+    explorer.get_by_role("region", name="Profile of strided").wait_for()
     assert violations(explorer.page) == []
+    assert too_wide(explorer.page) == []
     explorer.get_by_label("Stride", exact=True).press("ArrowUp")
     explorer.locator("tr[data-row]").first.wait_for(state="detached")
