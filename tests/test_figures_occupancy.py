@@ -149,7 +149,7 @@ def test_the_sentence_has_the_worked_budget():
 
 def test_the_sentence_says_what_keeps_a_block_from_being_launched():
     said = figure.sentence(model.occupancy("8.0", 512, 255))
-    assert said.startswith("This block cannot be launched: it takes more registers than there are.")
+    assert said.startswith("This block cannot be launched: it takes more registers than a block can have.")
 
 
 def test_numbers_carry_their_values():

@@ -67,6 +67,15 @@ def slow(out, rounds):
     out[i] = total
 
 
+@cuda.jit
+def reversed_in_dynamic_shared(out):
+    room = cuda.shared.array(0, float32)
+    i = cuda.grid(1)
+    room[i] = i
+    cuda.syncthreads()
+    out[i] = room[31 - i]
+
+
 def run_strided(stride=4, n=N, **options):
     x, out = np.arange(n * stride, dtype=np.float32), np.zeros(n, np.float32)
     result = profile(strided, -(-n // 128), 128, x, out, stride, **options)
@@ -257,3 +266,11 @@ def test_an_interrupt_leaves_the_arrays_as_they_were(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         profile(slow, 1 << 10, 256, out, 10)
     assert not out.any()
+
+
+def test_a_dynamic_array_has_the_room_that_the_launch_gives_it_and_none_without():
+    out = np.zeros(32, np.float32)
+    assert profile(reversed_in_dynamic_shared, 1, 32, out, shared_bytes=128).findings == ()
+    assert np.array_equal(out, np.arange(32)[::-1])
+    findings = profile(reversed_in_dynamic_shared, 1, 32, out).findings
+    assert {(f.kind, f.array) for f in findings} == {("out-of-bounds", "room")}

@@ -256,8 +256,12 @@ def arithmetic(settings: Settings) -> tuple[str, str]:
     warps, blocks = int(found.warps_per_block), int(found.blocks_per_sm)
     limiter = found.limiters[0]
     if not blocks:
-        needed = f"{int(found.registers_per_block)} > {sm.registers_per_block}"
-        return needed, "registers that a block takes, and the most that it may"
+        even = -(-warps // sm.partitions_per_sm) * sm.partitions_per_sm
+        needed = f"{even} * {int(found.registers_per_block) // warps} > {sm.registers_per_block}"
+        return (
+            needed,
+            f"warps of a block in whole {sm.partitions_per_sm}s * registers of a warp, and the most of a block",
+        )
     if limiter == "warps":
         return f"{sm.warps_per_sm} // {warps} = {blocks}", "warp slots // warps of a block"
     if limiter == "registers":

@@ -91,9 +91,8 @@ def sentence(result: Occupancy) -> str:
     blocks = int(result.blocks_per_sm.item())
     each = ", ".join(f"{NAMES[name]} {_blocks(number)}" for name, number in allowed(result).items())
     if not blocks:
-        return (
-            f"This block cannot be launched: it takes more {_binding(result)} than there are. Blocks by limit: {each}."
-        )
+        why = f"it takes more {_binding(result)} than a block can have"
+        return f"This block cannot be launched: {why}. Blocks by limit: {each}."
     return (
         f"{count(blocks, 'block')} on an SM at a time, {count(int(result.warps_per_sm.item()), 'warp')} in "
         f"{result.limits.warps_per_sm} slots: occupancy {percent(result.occupancy.item())}, limited by "

@@ -115,7 +115,7 @@ def run(
 
             state = _state(program, origin, shape, grid3, block3, warp_lanes, observer, max_steps, tick)
             state.findings = findings
-            if shared_bytes:
+            if any(place.dynamic for place in program.places.values()):
                 padded = -(-shared_bytes // 16) * 16
                 raw = np.full((*shape[:3], padded), 0xFF, np.uint8)
                 state.memory["dynamic shared"] = (raw, shared_bytes, static)
