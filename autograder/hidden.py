@@ -8,7 +8,12 @@ from __future__ import annotations
 
 __all__ = ["seed"]
 
-_SEEDS = {"coalescing/sectors": 730_412_559}
+_SEEDS = {
+    "coalescing/sectors": 730_412_559,
+    "coalescing/scale": 184_467_205,
+    "coalescing/wide_copy": 962_113_478,
+    "coalescing/gather": 305_877_641,
+}
 
 
 def seed(name: str) -> int:

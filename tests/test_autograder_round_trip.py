@@ -104,6 +104,9 @@ def test_wrong_answers_get_the_stated_partial_marks(graded):
     row = graded.rows["half-right"]
     assert {name: row.scores[name] for name in row.scores if name not in row.waiting} == {
         "sectors": 3,
+        "scale": 4,
+        "wide_copy": 4,
+        "gather": 0,
         "q1": 1.5,
         "q4": 3,
         "q7": 2,
@@ -181,7 +184,7 @@ def test_every_hand_in_is_announced(graded):
 def test_the_table_shows_points_open_answers_and_who_has_none(graded):
     lines = table(graded.course, CHAPTER, frozenset({"bob"})).splitlines()
     assert lines[0].split() == [CHAPTER, *points_of(graded.course), "total"]
-    assert "20 + ?" in next(line for line in lines if line.startswith("perfect"))
+    assert "36 + ?" in next(line for line in lines if line.startswith("perfect"))
     assert "not graded" in next(line for line in lines if line.startswith("bob"))
     assert lines[-1].startswith("? waits for a person")
 

@@ -221,7 +221,8 @@ def test_an_unknown_check_gets_did_you_mean() -> None:
 
 
 def test_names_lists_every_check_and_each_has_statement_and_keys() -> None:
-    assert names() == ("coalescing/q1", "coalescing/q4", "coalescing/q7", "coalescing/q8", "coalescing/sectors")
+    exercises = ("sectors", "scale", "wide_copy", "gather")
+    assert names() == tuple(f"coalescing/{check}" for check in (*exercises, "q1", "q4", "q7", "q8"))
     for name in names():
         assert find(name).name == name
         assert len(find(name).statement) > 80

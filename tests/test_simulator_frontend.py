@@ -15,7 +15,7 @@ import pytest
 from numba import cuda as numba_cuda
 from numba import float32, int32
 
-from course import cuda
+from course import cuda, profile
 from course.simulator import (
     DeviceArray,
     KernelTypeError,
@@ -713,6 +713,17 @@ def test_four_floats_move_with_one_access():
     y = np.zeros_like(X)
     assert launch(kernel, X, y).findings == ()
     np.testing.assert_array_equal(y, X.reshape(-1, 4)[:, ::-1].ravel())
+
+
+def test_a_wide_load_inside_a_wide_store_is_one_request():
+    @cuda.jit
+    def kernel(x, y):
+        i = 4 * cuda.grid(1)
+        if i + 3 < x.size:
+            cuda.store4(y, i, cuda.load4(x, i))
+
+    counted = profile(kernel, 1, 32, X[:96].copy(), np.zeros(96, np.float32))
+    assert [(c.site.kind, c.instructions, c.sectors) for c in counted.sites] == [("load", 1, 12), ("store", 1, 12)]
 
 
 def test_a_misaligned_wide_access_stops_the_kernel_as_on_hardware():

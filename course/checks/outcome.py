@@ -9,7 +9,7 @@ from typing import Any
 from course.checks.quiet import quiet
 from course.checks.values import NotPlainError, kind, plain, type_name
 
-__all__ = ["Outcome", "call"]
+__all__ = ["Outcome", "call", "message"]
 
 _LONGEST_MESSAGE = 120
 
@@ -53,17 +53,17 @@ def _failure(error: BaseException) -> Outcome:
     name = type_name(error)
     if issubclass(type(error), KeyboardInterrupt):
         return Outcome(problem="was interrupted: look for a loop that never ends", interrupted=True)
-    text = _message(error)
+    text = message(error)
     return Outcome(
         problem=f"stopped with {name}: {text}" if text else f"stopped with {name}",
         unwritten=type(error) is NotImplementedError,
     )
 
 
-def _message(error: BaseException) -> str:
+def message(error: BaseException, longest: int = _LONGEST_MESSAGE) -> str:
     """The error's message on one line; '' when asking for it fails."""
     try:
-        text = str.__str__(str(error))[:_LONGEST_MESSAGE]
+        text = str.__str__(str(error))[:longest]
     except BaseException:  # an exception of the student may have a __str__ that raises anything
         return ""
     line = " ".join(text.split()).rstrip(".")

@@ -17,7 +17,7 @@ CHAPTERS = ("coalescing",)
 
 
 class Check(Protocol):
-    """What every check offers: a Question or a FunctionCheck."""
+    """What every check offers: a question, a function or a kernel."""
 
     @property
     def name(self) -> str:
@@ -62,8 +62,8 @@ def check(name: str, value: object, seed: int | str | None = None) -> Result:
     """Check an answer and say which parts are right, with a hint for each that is not.
 
     name: 'chapter/name', as the task states it.
-    value: the student's dict of answers, or the function itself (without calling it).
-    seed: picks hidden inputs of a function check; None takes the public practice inputs.
+    value: the student's dict of answers, or the function or kernel itself (without calling it).
+    seed: picks the hidden inputs of a function or kernel; None takes the public practice inputs.
     Raises UnknownCheckError for a name that does not exist; a bad value is explained in the result.
     """
     return find(name).run(value, seed)

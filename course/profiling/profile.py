@@ -11,6 +11,7 @@ from course.profiling.progress import Progress
 from course.simulator import run
 from course.simulator.access import Finding, Kind, Space
 from course.simulator.counting.counters import DramBytes, LineCounts, SiteCounts
+from course.simulator.launch import MAX_STEPS
 from course.simulator.observers import CountAndCheck
 
 __all__ = ["Flops", "Line", "Profile", "profile"]
@@ -193,6 +194,8 @@ def profile(
     shared_bytes: int = 0,
     seconds: float = SECONDS,
     dram_block_bytes: int | None = DRAM_BLOCK_BYTES,
+    max_steps: int = MAX_STEPS,
+    watch: Callable[[], None] | None = None,
 ) -> Profile:
     """Run ``kernel[grid, block](*args)`` in the simulator, counted and checked.
 
@@ -202,14 +205,22 @@ def profile(
     shared_bytes: dynamic shared memory of a block.
     seconds: beyond this, whole blocks are sampled and the profile says so.
     dram_block_bytes: unit of the card's DRAM reads, None where it was not measured.
+    max_steps: loop iterations after which the kernel is taken to be endless.
+    watch: called again and again during the run; what it raises ends the run (a grader's time limit).
 
     Raises what `course.simulator.run` raises, before any thread runs where that is possible.
     """
     observer = CountAndCheck(dram_block_bytes)
-    with Progress(getattr(kernel, "__name__", "kernel")) as tick:
+    with Progress(getattr(kernel, "__name__", "kernel")) as bar:
+
+        def tick(done: int, total: int) -> None:
+            bar(done, total)
+            if watch is not None:
+                watch()
+
         info = run(
             kernel, grid, block, args, observer=observer, warp_lanes=warp_lanes, shared_bytes=shared_bytes,
-            signature=getattr(kernel, "signature", None), budget=seconds, progress=tick,
+            signature=getattr(kernel, "signature", None), budget=seconds, max_steps=max_steps, progress=tick,
         )  # fmt: skip
     launch, counters = info.launch, observer.counters
     executed = counters.lines

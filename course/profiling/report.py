@@ -88,7 +88,9 @@ def _cut(text: str, width: int) -> str:
 _STYLE = """
 .course-profile{--good:#0072b2;--bad:#d55e00;--track:rgba(128,128,128,.28);--soft:rgba(128,128,128,.12);
 font:13px/1.45 var(--jp-code-font-family,ui-monospace,Menlo,Consolas,monospace);max-width:100%;overflow-x:auto}
-.course-profile table{border-collapse:collapse;width:100%;margin:0}
+.course-profile table{border-collapse:collapse;table-layout:auto!important;width:100%;margin:0}
+.course-profile tr{background:transparent!important}
+.course-profile tbody th{width:1%}
 .course-profile td,.course-profile th{padding:1px 8px;text-align:left!important;vertical-align:top;border:0;
 white-space:pre;font-weight:normal;background:transparent}
 .course-profile .n{text-align:right!important;opacity:.75}

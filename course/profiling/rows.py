@@ -59,7 +59,7 @@ def site_row(c: SiteCounts) -> SiteRow:
 def totals(p: Profile) -> list[Total]:
     """Say what there is to say about the whole launch; a kernel without shared memory has no line about it."""
     lanes = Total("lanes per instruction", f"{p.threads_per_instruction:.3g} of {p.warp_lanes}")
-    level = Total("counts", "source-level: every access as written, although a compiler may merge or drop some")
+    level = Total("counts", "source-level (as written; a compiler may merge or drop accesses)")
     return [Total("launch", _launch(p)), *_global(p), *_shared(p), *_arithmetic(p), lanes, level]
 
 

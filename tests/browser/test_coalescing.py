@@ -195,3 +195,10 @@ def test_a_press_profiles_the_same_access_as_a_kernel(explorer):
     assert too_wide(explorer.page) == []
     explorer.get_by_label("Stride", exact=True).press("ArrowUp")
     explorer.locator("tr[data-row]").first.wait_for(state="detached")
+
+
+def test_the_columns_of_a_profile_do_not_run_into_each_other(page):
+    cells = page.locator(".course-profile tr.site td")
+    assert cells.count() > 0
+    overfull = cells.evaluate_all("cells => cells.filter(c => c.scrollWidth > c.clientWidth + 1).map(c => c.innerText)")
+    assert overfull == []

@@ -204,5 +204,4 @@ def _wide(compiler: Expressions, scope: Scope, node: ast.Call, path: str) -> Exp
         return Expr(wide_load(array.run, index.run, site), TupleType((kind,) * 4))
     if not isinstance(exprs[2].kind, TupleType) or len(exprs[2].kind.items) != 4:
         raise scope.mistyped(node, f"store4 stores a tuple of four numbers: {scope.source.text(node)}")
-    values = [compiler.cast(item, kind).run for item in untuple(exprs[2])]
-    return Expr(wide_store(array.run, index.run, values, site), NoneType())
+    return Expr(wide_store(array.run, index.run, exprs[2].run, kind, site), NoneType())

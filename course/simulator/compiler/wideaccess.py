@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from course.simulator.access import Site
-from course.simulator.lanes import DEAD, LaunchError, Mask, State, Value, full
+from course.simulator.lanes import DEAD, LaunchError, Mask, State, Value, convert, full
 from course.simulator.memory import View, gather, locate, notify, scatter
 
 __all__ = ["MisalignedAddress", "wide_load", "wide_store"]
@@ -60,11 +60,11 @@ def wide_load(view: Any, index: Any, site: Site) -> Any:
     return evaluate
 
 
-def wide_store(view: Any, index: Any, values: list[Any], site: Site) -> Any:
-    """Closure of store4."""
+def wide_store(view: Any, index: Any, values: Any, kind: np.dtype[Any], site: Site) -> Any:
+    """Closure of store4. The tuple of values is evaluated once: it may be a load4."""
 
     def evaluate(state: State, mask: Mask) -> None:
-        array, numbers = view(state, mask), [run(state, mask) for run in values]
+        array, numbers = view(state, mask), [convert(number, kind) for number in values(state, mask)]
         element, inside = _locate(state, mask, array, index(state, mask), site)
         notify(state, site, ((0, 16),), array, element, inside)
         for place, number in enumerate(numbers):
