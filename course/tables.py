@@ -21,7 +21,8 @@ def as_text(head: Sequence[str], rows: Sequence[Sequence[str]], *, right: bool =
 def as_html(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "", *, right: bool = True) -> str:
     """The same as an HTML table; JupyterLab aligns its cells to the right by itself."""
     left = "" if right else ' style="text-align:left"'
-    titles = "".join(f'<th scope="col"{left}>{html.escape(title)}</th>' for title in head)
+    # A column without a title has no header: an empty one would be announced as a header without a name.
+    titles = "".join(f'<th scope="col"{left}>{html.escape(title)}</th>' if title else "<td></td>" for title in head)
     body = "".join("<tr>" + "".join(f"<td{left}>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     note = f"<p><small>{html.escape(caption)}</small></p>" if caption else ""
     return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>{note}"

@@ -20,7 +20,7 @@ TESTS = (
     "tests/test_simulator_frontend.py",
     "tests/test_simulator_values.py",
 )
-RUNNER = ["pytest", "hypothesis", "pytest-timeout", "nbclient", "nbformat", "ipykernel"]
+RUNNER = ["pytest", "hypothesis", "pytest-timeout", "pytest-xdist", "nbclient", "nbformat", "ipykernel"]
 # What Colab had in August 2026 (without a GPU it has no numba-cuda, and numba's own CUDA target does the typing).
 COLAB = ["ipywidgets==7.7.1", "numpy==2.1.3", "matplotlib==3.10.0", "numba==0.61.2"]
 # What a Mac gets: NVIDIA makes no packages for it, so numba-cuda cannot be installed there.
@@ -81,6 +81,8 @@ def test_the_fast_tests_pass_there(environment, root, tmp_path):
     assert len(files) >= 4
     options = [
         "-q",
+        "-n",
+        "2",
         "-m",
         "not slow",
         "-p",

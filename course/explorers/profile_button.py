@@ -106,22 +106,13 @@ def comparison_html(comparison: Comparison) -> str:
     """The kernel's line, a table (number, model, profile, same or not), and the whole listing folded below."""
     head = "".join(element("th", name, scope="col") for name in ("Number", "Model", "Profile", "Same?"))
     body = "".join(_row(row) for row in comparison.rows)
-    # A listing is wide: a region that scrolls must be reachable with the keyboard.
-    listing = element(
-        "div",
-        comparison.profile._repr_html_(),
-        class_="wide",
-        tabindex=0,
-        role="region",
-        aria_label=f"Profile of {comparison.profile.kernel}",
-    )
     return (
         element("p", "In the simulator: " + element("code", clean(comparison.launch)))
         + element("pre", element("code", clean(_quoted(comparison))), tabindex=0)
         + element("p", clean(_verdict(comparison)), role="status")
         + element("table", element("thead", element("tr", head)) + element("tbody", body), class_="beside")
         + (element("p", clean(comparison.note), class_="small quiet") if comparison.note else "")
-        + element("details", element("summary", "The whole profile") + listing)
+        + element("details", element("summary", "The whole profile") + comparison.profile._repr_html_())
     )
 
 

@@ -141,8 +141,6 @@ div.gmc{{max-width:836px;box-sizing:border-box;padding:10px 16px;border:1px soli
 .gmc code{{font:13px {MONO};color:var(--ink);background:var(--panel);padding:1px 5px;border-radius:4px}}
 .gmc pre{{margin:6px 0;padding:6px 10px;background:var(--panel);border-radius:6px;overflow-x:auto;color:var(--ink)}}
 .gmc pre code{{padding:0;white-space:pre}}
-.gmc .wide{{overflow-x:auto}}
-.gmc .wide .course-profile{{overflow:visible}}
 .gmc table.beside td:last-child{{text-align:left}}
 .gmc .small{{font-size:12.5px}}
 .gmc table{{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums;color:var(--ink);margin:0}}
@@ -151,7 +149,7 @@ div.gmc{{max-width:836px;box-sizing:border-box;padding:10px 16px;border:1px soli
 .gmc .words thead th{{font-weight:600}}
 .gmc thead th{{position:sticky;top:0;border-bottom:1px solid var(--rule);font-weight:600}}
 .gmc .scroll{{max-height:260px;overflow:auto}}
-.gmc :is(.scroll,.wide,pre):focus-visible{{outline:2px solid var(--used)}}
+.gmc :is(.scroll,.course-profile,pre):focus-visible{{outline:2px solid var(--used)}}
 .gmc img{{max-width:100%;height:auto}}
 """
 
