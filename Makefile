@@ -27,7 +27,7 @@ release: $(VENV)/.all  ## make release/ from source/
 	@python -m autograder release
 
 test: $(VENV)/.all lint  ## everything that needs no browser and no second environment
-	@python -m pytest -n 2 --dist loadfile -m "not slow"
+	@python -m pytest -n 2 --dist loadfile --mpl -m "not slow"
 
 test-slow: $(VENV)/.all  ## browser, second environments, whole walks
 	@python -m pytest -m slow
