@@ -76,6 +76,9 @@ def read_source(kernel: Any) -> Source:
     name = function.__name__
     linecache.checkcache(function.__code__.co_filename)
     try:
+        if function.__code__.co_filename == "<string>":
+            # Code made by exec. Python 3.13 would give the text of the command line (python -c), which has that name too.
+            raise OSError("no text")
         raw, first_line = inspect.getsourcelines(function)
     except (OSError, TypeError):
         raise UnsupportedKernel(
