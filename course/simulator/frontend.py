@@ -77,7 +77,7 @@ def read_source(kernel: Any) -> Source:
     linecache.checkcache(function.__code__.co_filename)
     try:
         if function.__code__.co_filename == "<string>":
-            # Code made by exec. Python 3.13 would give the text of the command line (python -c), which has that name too.
+            # Made by exec. Python 3.13 would give the text of `python -c`, which has that file name too.
             raise OSError("no text")
         raw, first_line = inspect.getsourcelines(function)
     except (OSError, TypeError):
