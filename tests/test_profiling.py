@@ -76,6 +76,26 @@ def reversed_in_dynamic_shared(out):
     out[i] = room[31 - i]
 
 
+@cuda.jit(device=True)
+def place_of(x, i):
+    place = x[i]
+    return place, place
+
+
+@cuda.jit
+def from_the_diagonal(x, table, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = table[place_of(x, i)]
+
+
+@cuda.jit
+def onto_the_diagonal(x, table):
+    i = cuda.grid(1)
+    if i < x.size:
+        table[place_of(x, i)] += 1
+
+
 def run_strided(stride=4, n=N, **options):
     x, out = np.arange(n * stride, dtype=np.float32), np.zeros(n, np.float32)
     result = profile(strided, -(-n // 128), 128, x, out, stride, **options)
@@ -274,3 +294,14 @@ def test_a_dynamic_array_has_the_room_that_the_launch_gives_it_and_none_without(
     assert np.array_equal(out, np.arange(32)[::-1])
     findings = profile(reversed_in_dynamic_shared, 1, 32, out).findings
     assert {(f.kind, f.array) for f in findings} == {("out-of-bounds", "room")}
+
+
+def test_a_tuple_of_a_device_function_is_evaluated_once_when_it_is_an_index():
+    x, table, out = np.arange(32) % 4, np.arange(16.0).reshape(4, 4), np.zeros(32)
+    read = profile(from_the_diagonal, 1, 32, x, table, out)
+    assert np.array_equal(out, table[x, x])
+    assert [c.instructions for c in read.sites if c.site.text == "x[i]"] == [1]
+    square = np.zeros((32, 32))
+    written = profile(onto_the_diagonal, 1, 32, np.arange(32), square)
+    assert np.array_equal(square, np.eye(32))
+    assert [c.instructions for c in written.sites if c.site.text == "x[i]"] == [1]

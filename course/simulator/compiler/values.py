@@ -68,16 +68,37 @@ def make_tuple(parts: list[Expr], const: Any = NOTHING) -> Expr:
     return expr
 
 
+class _Once:
+    """Runs a tuple once for all its items, so that what it loads is counted once.
+
+    An item that is read a second time, or for other lanes, starts the next round.
+    """
+
+    def __init__(self, run: Any) -> None:
+        self._run = run
+        self._round: tuple[Any, State, Mask] | None = None
+        self._read: set[int] = set()
+
+    def __call__(self, place: int, state: State, mask: Mask) -> Any:
+        found = self._round
+        if found is None or place in self._read or found[1] is not state or found[2] is not mask:
+            found, self._read = (self._run(state, mask), state, mask), set()
+        self._read.add(place)
+        # Nothing is kept longer than the round lasts: the arrays may be large.
+        self._round = None if len(self._read) == len(found[0]) else found
+        return found[0][place]
+
+
 def untuple(expr: Expr) -> list[Expr]:
     """The items of a tuple, as expressions."""
     parts = getattr(expr, "parts", None)
     if parts is not None:
         return list(parts)
-    run = expr.run
+    once = _Once(expr.run)
 
     def item(place: int, kind: Type) -> Expr:
         def evaluate(state: State, mask: Mask) -> Value:
-            value = run(state, mask)[place]
+            value = once(place, state, mask)
             return convert(value, kind) if isinstance(kind, np.dtype) else value
 
         return Expr(evaluate, kind, pure=expr.pure)
