@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from nbgrader.utils import rmtree
 
+from autograder import half_right
 from autograder.cells import grade_ids, read_notebook
 from autograder.grade import Outcome, Say, grade
 from autograder.release import build_release
 from autograder.report import gradebook_rows, table
-from autograder.samples import WRONG_ANSWERS, write_samples
+from autograder.samples import write_samples
 from autograder.settings import Course, CourseError
 
 __all__ = ["AREA", "demo", "demo_course"]
@@ -35,7 +36,7 @@ def demo(course: Course, say: Say) -> None:
     say("1. Release: source/ -> students' notebooks, without solutions and hidden tests")
     build_release(course)
     say("2. Hand in: four sample students, made from the master notebook")
-    chapters = [chapter for chapter in course.chapters() if chapter in WRONG_ANSWERS]
+    chapters = [chapter for chapter in course.chapters() if half_right.answers(chapter)]
     for chapter in chapters:
         write_samples(course, chapter)
     say("3. Autograde: every notebook runs from top to bottom, marks go to SQLite, feedback is written")

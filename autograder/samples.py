@@ -1,7 +1,7 @@
 """Four sample students, made from a chapter's master and its release: perfect, half right, untouched, broken.
 
-The master supplies the right answers, so that a sample cannot fall behind the notebook. Only the
-wrong answers are written down here.
+The master supplies the right answers, so that a sample cannot fall behind the notebook. Only wrong
+answers are written down, in autograder/half_right/.
 """
 
 from __future__ import annotations
@@ -10,59 +10,13 @@ import copy
 
 import nbformat
 
+from autograder import half_right
 from autograder.cells import Notebook, nbgrader_of, read_notebook, split
 from autograder.settings import Course, CourseError
 
-__all__ = ["STUDENTS", "WRONG_ANSWERS", "sample_notebooks", "write_samples"]
+__all__ = ["STUDENTS", "sample_notebooks", "write_samples"]
 
 STUDENTS = ("perfect", "half-right", "untouched", "broken")
-
-WRONG_ANSWERS = {
-    "coalescing": {
-        # Lines are taken for sectors, and everything that follows from it.
-        "q1-answer": """\
-q1 = dict(
-    sectors=8,
-    lines=8,
-    requested_bytes=128,
-    transferred_bytes=8 * 32,
-    efficiency=128 / 256,
-    shape="four lanes per sector",
-)""",
-        # A cast is believed to help.
-        "q4-answer": 'q4 = dict(misaligned_by=4, required_alignment=16, fixes=["copy", "start", "prologue", "cast"])',
-        # One of the four byte loads is counted, not all.
-        "q7-answer": 'q7 = dict(word_sectors=4, byte_sectors=4, layout="planes")',
-        # The stride is given in bytes.
-        "q8-answer": "q8 = dict(line_fraction=0.25, warp_stride=16)",
-        # Interleaves well, but forgets the threads behind the end.
-        "scale-answer": """\
-@cuda.jit
-def scale(x, out, a, k):
-    for j in range(k):
-        i = cuda.grid(1) + j * cuda.gridsize(1)
-        out[i] = a * x[i]""",
-        # Finds the first good address, but forgets the rest after the last four.
-        "wide_copy-answer": """\
-@cuda.jit
-def wide_copy(x, out, start):
-    i = cuda.grid(1)
-    head = min(-start % 4, out.size)
-    if i < head:
-        out[i] = x[i]
-    if head + 4 * i + 3 < out.size:
-        cuda.store4(out, head + 4 * i, cuda.load4(x, head + 4 * i))""",
-        # Leaves out an index that comes twice.
-        "gather-answer": """\
-def reorder(indices):
-    return np.unique(indices)""",
-        # Counts the sectors between the first and the last one, too, and fails for no lane at all.
-        "sectors-answer": """\
-def sectors(addresses, size):
-    return max(addresses) // 32 - min(addresses) // 32 + 1""",
-    }
-}
-"""chapter -> answer cell -> typical wrong answer of the sample student half-right."""
 
 WRITTEN = "The lanes are too far apart, so every one of them pays for bytes that nobody reads."
 
@@ -80,11 +34,11 @@ def sample_notebooks(course: Course, chapter: str) -> dict[str, Notebook]:
     master = read_notebook(course.notebook(chapter))
     released = read_notebook(course.release / chapter / f"{chapter}.ipynb")
     right = {nbgrader_of(cell)["grade_id"]: split(cell.source).answer for cell in _answers(master)}
-    wrong = WRONG_ANSWERS.get(chapter, {})
+    wrong = half_right.answers(chapter)
     if unknown := sorted(set(wrong) - set(right)):
         raise CourseError(
-            f"autograder/samples.py has wrong answers for {', '.join(unknown)}, but {chapter} has no such answer "
-            f"cell; its answer cells are {', '.join(right)}"
+            f"autograder/half_right/{chapter}.py has wrong answers for {', '.join(unknown)}, but {chapter} has no such "
+            f"answer cell; its answer cells are {', '.join(right)}"
         )
     written = {nbgrader_of(cell)["grade_id"]: WRITTEN for cell in _answers(master) if cell.cell_type == "markdown"}
     return {

@@ -20,9 +20,14 @@ _LAZY: dict[str, tuple[str, str | None]] = {
     "explore": ("course.explorers", None),
     "measured": ("course.measured", None),
     "profile": ("course.profiling.profile", "profile"),
+    "progress": ("course.checks.progress", "progress"),
+    "time_on_gpu": ("course.profiling.timing", "time_on_gpu"),
+    "worked": ("course.checks.worked", "worked"),
 }
 
-__all__ = ["check", "compare", "cuda", "environment", "explore", "measured", "profile"]
+__all__ = [
+    "check", "compare", "cuda", "environment", "explore", "measured", "profile", "progress", "time_on_gpu", "worked",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -30,3 +30,11 @@ def pytest_runtest_makereport(item, call):
 def root() -> Path:
     """The repository."""
     return ROOT
+
+
+@pytest.fixture(scope="session", autouse=True)
+def progress_of_nobody(tmp_path_factory):
+    """What a learner on this computer has done so far is none of a test's business."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COURSE_PROGRESS", str(tmp_path_factory.mktemp("progress")))
+        yield

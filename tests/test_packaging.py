@@ -66,7 +66,9 @@ def test_importing_the_course_costs_under_150_milliseconds():
 def test_an_unknown_name_says_what_the_course_offers():
     import course
 
-    with pytest.raises(AttributeError, match="it offers check, compare, cuda, environment, explore, measured, profile"):
+    with pytest.raises(
+        AttributeError, match="it offers check, compare, cuda, environment, explore, measured, profile, prog"
+    ):
         course.chekc  # noqa: B018
 
 

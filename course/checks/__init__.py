@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from course.checks.registry import Check, UnknownCheckError, check, find, grade, names
+from course.checks.asking import check, grade
+from course.checks.registry import Check, UnknownCheckError, find, names
 from course.checks.result import PartResult, Result
 
 __all__ = ["Check", "PartResult", "Result", "UnknownCheckError", "check", "find", "grade", "names"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from course.checks.outcome import Outcome, call
@@ -82,7 +82,7 @@ class FunctionCheck:
     def run(self, value: object, seed: int | str | None = None) -> Result:
         """Call a student's function on all cases and judge what it returned."""
         if is_placeholder(value):
-            return self._unread("Not answered yet.")
+            return replace(self._unread("Not answered yet."), answered=False)
         if not callable(value):
             return self._unread(
                 f"This is {kind(value)}: give the function itself, {self.function} without parentheses, "
@@ -104,7 +104,8 @@ class FunctionCheck:
 
     def _judged(self, cases: Sequence[Case], outcomes: Sequence[Outcome], expected: Sequence[float]) -> Result:
         if all(outcome.unwritten for outcome in outcomes):
-            return self._unread(f"Not written yet: replace the last line of {self.function} by your own code.")
+            unwritten = self._unread(f"Not written yet: replace the last line of {self.function} by your own code.")
+            return replace(unwritten, answered=False)
         parts = []
         for group in self.groups:
             mine = [n for n, case in enumerate(cases) if case.group == group.name]

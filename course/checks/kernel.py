@@ -1,8 +1,8 @@
 """An exercise whose answer is a numba.cuda kernel: run in the simulator on visible and on seeded hidden shapes.
 
 Results, findings and counters decide, never time. A budget is what a well-made kernel costs on the same shape,
-computed from `course.models`, because no kernel reads a row of 1001 floats at 4.0 sectors a request. Results and
-findings earn nothing alone: the kernel that the exercise starts from is right as well, only slow.
+computed from `course.models`, because no kernel reads a row of 1001 floats at 4.0 sectors a request. What the kernel
+that the exercise starts from does right already earns nothing alone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -32,7 +32,13 @@ FP64 = "accidental-fp64"
 
 Sizes = Mapping[str, int]
 """The numbers that make a shape, by name: n, k, threads ..."""
-_UNITS = {"sectors": "sectors", "instructions": "requests"}
+_UNITS = {
+    "global": {"sectors": "sectors", "instructions": "requests"},
+    "shared": {
+        "wavefronts": "shared wavefronts", "extra_wavefronts": "shared wavefronts more than without conflicts",
+        "instructions": "shared requests",
+    },
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,7 @@ class KernelCase:
 
 @dataclass(frozen=True)
 class Budget:
-    """A part of the exercise: accesses of one kind to global memory must stay within the launch's budget.
+    """A part of the exercise: accesses of one kind to one memory must stay within the launch's budget.
 
     hint: where to think when they do not.
     """
@@ -56,6 +62,7 @@ class Budget:
     points: float
     kind: Literal["load", "store"]
     hint: str
+    space: Literal["global", "shared"] = "global"
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,8 @@ class KernelCheck:
     launch: Callable[[Sizes, np.random.Generator], Launch]
     """Arguments, expected values and budgets of one shape; every call makes new arrays."""
     fp64_is_a_fault: bool = True
+    given: tuple[str, ...] = ("results", "findings")
+    """Parts that are right in the kernel that the student gets. They earn points once another part is right."""
 
     @property
     def max_points(self) -> float:
@@ -91,7 +100,7 @@ class KernelCheck:
     def run(self, value: object, seed: int | str | None = None) -> Result:
         """Run a student's kernel on all shapes and judge what it did. Never on a GPU."""
         if is_placeholder(value):
-            return self._unread("Not answered yet.")
+            return replace(self._unread("Not answered yet."), answered=False)
         if not callable(value):
             return self._unread(
                 f"This is {kind(value)}: give the kernel itself, {self.kernel} without brackets, "
@@ -117,15 +126,16 @@ class KernelCheck:
         if last.hopeless:
             return self._unread(f"{self.kernel} {last.problem}.")
         tried = list(zip(cases, attempts, strict=False))
-        within = [self._within(budget, tried, len(cases)) for budget in self.budgets]
-        correct = [
+        parts = [
             self._part("results", self.result_points, self._results(tried)),
             self._part("findings", self.finding_points, self._no_findings(tried)),
+            *(self._within(budget, tried, len(cases)) for budget in self.budgets),
         ]
-        if not any(part.right for part in within):
-            correct = [_held(part) for part in correct]
-        parts = (*correct, *within)
-        return Result(self.name, float(sum(p.points for p in parts)), self.max_points, parts, self._remark(attempts))
+        if not any(part.right and part.name not in self.given for part in parts):
+            parts = [_held(part) if part.right else part for part in parts]
+        return Result(
+            self.name, float(sum(p.points for p in parts)), self.max_points, tuple(parts), self._remark(attempts)
+        )
 
     # ---- parts: each gives '' when it is right, else what is wrong -----------------------------------------
 
@@ -156,10 +166,10 @@ class KernelCheck:
 
     def _excess(self, budget: Budget, case: KernelCase, found: Profile) -> str:
         for number, most in self.launch_of(case).budgets[budget.name].items():
-            got = found.total("global", number, budget.kind)
+            got = spent(found, budget, number)
             if got > most:
-                cost = _cost(got, most, _UNITS[number], exact=not case.hidden)
-                return f"{self._where(case)}the {budget.name} {cost}. {_worst(found, budget.kind)} {budget.hint}"
+                cost = _cost(got, most, _UNITS[budget.space][number], exact=not case.hidden)
+                return f"{self._where(case)}the {budget.name} {cost}. {_worst(found, budget)} {budget.hint}"
         return ""
 
     def _part(self, name: str, points: float, fault: str) -> PartResult:
@@ -186,10 +196,15 @@ class KernelCheck:
         return Result(self.name, 0.0, self.max_points, parts, why)
 
 
+def spent(profile: Profile, budget: Budget, number: str) -> int:
+    """What a launch cost, in one of the numbers that a budget may limit."""
+    if number == "extra_wavefronts":
+        return spent(profile, budget, "wavefronts") - spent(profile, budget, "ideal_wavefronts")
+    return profile.total(budget.space, number, budget.kind)
+
+
 def _held(part: PartResult) -> PartResult:
-    if not part.right:
-        return part
-    why = "Right so far, but so is the kernel that you started from. It earns points once a budget below is met."
+    why = "Right so far, but so is the kernel that you started from. It earns points once something else is better."
     return PartResult(part.name, False, why, 0.0, part.max_points)
 
 
@@ -214,15 +229,25 @@ def _cost(got: int, most: int, unit: str, *, exact: bool) -> str:
     return f"cost {got / most:.2f} times the {unit} that this shape needs" if most else f"cost {unit} and need none"
 
 
-def _worst(profile: Profile, way: str) -> str:
-    """The line that wastes most: most sectors, and among equals most requests."""
-    sites = [c for c in profile.sites if c.site.space == "global" and c.site.kind == way and c.instructions]
+def _worst(profile: Profile, budget: Budget) -> str:
+    """The line that wastes most: most bytes or passes more than needed, and among equals most requests."""
+    shared = budget.space == "shared"
+    sites = [c for c in profile.sites
+             if c.site.space == budget.space and c.site.kind == budget.kind and c.instructions]  # fmt: skip
+    if not sites:
+        return "The kernel has no such access."
 
     def waste(counts: SiteCounts) -> tuple[int, int]:
-        return counts.transferred_bytes - counts.requested_bytes, counts.instructions
+        more = (
+            counts.wavefronts - counts.ideal_wavefronts if shared else counts.transferred_bytes - counts.requested_bytes
+        )
+        return more, counts.instructions
 
     counts = max(sites, key=waste)
+    where = f"Line {counts.site.line}, `{counts.site.text}`,"
+    if shared:
+        return f"{where} takes {counts.wavefronts / counts.instructions:.3g} shared wavefronts per request."
     return (
-        f"Line {counts.site.line}, `{counts.site.text}`, has {counts.sectors_per_request:.3g} sectors per request and "
-        f"uses {counts.efficiency:.0%} of their bytes."
+        f"{where} has {counts.sectors_per_request:.3g} sectors per request and uses {counts.efficiency:.0%} of their "
+        "bytes."
     )

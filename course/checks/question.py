@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from course.checks.parts import Part
 from course.checks.result import PartResult, Result
@@ -20,11 +20,13 @@ class Question:
     """Parts with points, judged one by one.
 
     name: 'chapter/question'. statement: the question in words, as Markdown.
+    worked: the worked answer, as Markdown; only a practice question has one, and it is not graded.
     """
 
     name: str
     statement: str
     parts: tuple[Part, ...]
+    worked: str = ""
 
     @property
     def max_points(self) -> float:
@@ -44,7 +46,7 @@ class Question:
     def run(self, value: object, seed: int | str | None = None) -> Result:
         """Judge an answer. `seed` is for checks with hidden inputs; a question has none."""
         if is_placeholder(value):
-            return self._result({}, "", "Not answered yet.")
+            return replace(self._result({}, "", "Not answered yet."), answered=False)
         if type(value) is not dict:
             return self._result({}, f"The answer is {kind(value)}: expected {self.form}.", "Not read.")
         if len(value) > _MOST_KEYS:
@@ -52,7 +54,8 @@ class Question:
         # Looking a key up would call __eq__ of other keys in the dict; reading all pairs does not.
         pairs = list(value.items())
         given = {key: item for key, item in pairs if type(key) is str}
-        return self._result(given, self._unknown([key for key, _ in pairs], given), "")
+        result = self._result(given, self._unknown([key for key, _ in pairs], given), "")
+        return replace(result, answered=not all(is_placeholder(item) for item in given.values()))
 
     def _result(self, given: dict[str, object], remarks: str, absent: str) -> Result:
         parts = tuple(_judged(part, given, absent) for part in self.parts)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Mapping
 from typing import Protocol
 
 from course.checks.result import Result
 from course.checks.words import did_you_mean
 
-__all__ = ["CHAPTERS", "Check", "UnknownCheckError", "check", "find", "grade", "names"]
+__all__ = ["CHAPTERS", "Check", "UnknownCheckError", "find", "names"]
 
 CHAPTERS = ("coalescing",)
 """Chapters with checks: `course.checks.<chapter>` holds them as CHECKS."""
@@ -58,34 +57,6 @@ def find(name: str) -> Check:
     raise UnknownCheckError(f"no check is called {name!r}: {did_you_mean(name, names())}")
 
 
-def check(name: str, value: object, seed: int | str | None = None) -> Result:
-    """Check an answer and say which parts are right, with a hint for each that is not.
-
-    name: 'chapter/name', as the task states it.
-    value: the student's dict of answers, or the function or kernel itself (without calling it).
-    seed: picks the hidden inputs of a function or kernel; None takes the public practice inputs.
-    Raises UnknownCheckError for a name that does not exist; a bad value is explained in the result.
-    """
-    return find(name).run(value, seed)
-
-
-def grade(name: str, value: object, seed: int | str | None = None) -> float:
-    """Print the feedback and return the points: one finite float from 0 to the check's maximum.
-
-    nbgrader takes the last value of a test cell as its points and anything on stderr as a failure:
-    this is the value to end that cell with, whatever the student's value is.
-    """
-    result = check(name, value, seed)
-    _say(str(result))
-    return float(min(max(result.points, 0.0), result.max_points))
-
-
 def _chapter(chapter: str) -> Mapping[str, Check]:
     checks: Mapping[str, Check] = importlib.import_module(f"course.checks.{chapter}").CHECKS
     return checks
-
-
-def _say(text: str) -> None:
-    """Print, also where the console cannot show every letter of the text."""
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    print(text.encode(encoding, "backslashreplace").decode(encoding))

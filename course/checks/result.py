@@ -37,6 +37,7 @@ class Result:
     points: what the answer earns, from 0 to max_points.
     parts: one PartResult for each part, in the order of the question.
     feedback: remarks on the answer as a whole ('' when there are none).
+    answered: False when the learner has not begun.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Result:
     max_points: float
     parts: tuple[PartResult, ...]
     feedback: str = ""
+    answered: bool = True
 
     @property
     def right(self) -> bool:

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from course.profiling.profile import profile
+from course import cuda
+from course.profiling.ncu import NoCountersError, counters
+from course.profiling.profile import METRICS, profile
 from course.profiling.rows import number
+from course.profiling.timing import GpuTime, time_on_gpu
 from course.tables import as_html, as_text
 
 __all__ = ["Comparison", "compare"]
@@ -19,18 +22,22 @@ _HEAD = ("metric", "predicted", "measured")
 
 @dataclass(frozen=True)
 class Comparison:
-    """Nsight Compute's metrics of one launch; shows itself as a table."""
+    """Nsight Compute's metrics of one launch, and its time; shows itself as a table."""
 
     predicted: dict[str, float]
     measured: dict[str, float] | None
-    """None where no GPU can be asked."""
+    """None where no GPU's counters can be read; `why` says why."""
+    why: str = _NO_GPU
+    time: GpuTime | None = None
+    """None without a GPU."""
 
     @property
     def _cells(self) -> list[list[str]]:
-        return [[name, number(value), self._measured(name)] for name, value in self.predicted.items()]
+        cells = [[name, number(value), self._measured(name)] for name, value in self.predicted.items()]
+        return cells if self.time is None else [*cells, ["time of one launch", "", str(self.time)]]
 
     def _measured(self, name: str) -> str:
-        return _NO_GPU if self.measured is None else number(self.measured.get(name, math.nan))
+        return self.why if self.measured is None else number(self.measured.get(name, math.nan))
 
     def __str__(self) -> str:
         return as_text(_HEAD, self._cells)
@@ -45,5 +52,18 @@ class Comparison:
 def compare(
     kernel: Callable[..., Any], grid: int | tuple[int, ...], block: int | tuple[int, ...], *args: Any
 ) -> Comparison:
-    """Profile ``kernel[grid, block](*args)`` and set its counts beside those of a GPU's own counters."""
-    return Comparison(profile(kernel, grid, block, *args).metrics, None)
+    """Profile ``kernel[grid, block](*args)`` and set its counts beside those of a GPU's own counters.
+
+    The counters come from Nsight Compute, where there is a GPU and `ncu` is installed; arrays of the host are
+    changed as one launch changes them.
+    """
+    if not cuda.is_available():
+        return Comparison(profile(kernel, grid, block, *args).metrics, None)
+    launchable = kernel if isinstance(kernel, cuda.Kernel) else cuda.jit(getattr(kernel, "py_func", kernel))
+    time = time_on_gpu(launchable, grid, block, *args)
+    measured, why = None, ""
+    try:  # before the profile, which changes the arrays as a launch does
+        measured = counters(kernel, grid, block, args, METRICS)
+    except NoCountersError as error:
+        why = str(error)
+    return Comparison(profile(kernel, grid, block, *args).metrics, measured, why, time)

@@ -21,6 +21,22 @@ SECONDS = 20.0
 DRAM_BLOCK_BYTES = 64
 """The H200 reads DRAM in blocks of 64 bytes (course/measured/h200_bandwidth.json, "rd stride 8" and "rd stride 16")."""
 
+METRICS = (
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "smsp__inst_executed_op_shared_ld.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "smsp__inst_executed_op_shared_st.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+    "smsp__thread_inst_executed_per_inst_executed.ratio",
+)
+"""Nsight Compute's names of what a profile counts, in this order."""
+
 
 @dataclass(frozen=True)
 class Flops:
@@ -141,24 +157,20 @@ class Profile:
     @property
     def metrics(self) -> dict[str, float]:
         """The counts under Nsight Compute's metric names."""
-        shared: dict[str, float] = {}
-        ways: tuple[tuple[str, Kind], ...] = (("ld", "load"), ("st", "store"))
-        for way, kind in ways:
-            wavefronts = self.total("shared", "wavefronts", kind)
-            ideal = self.total("shared", "ideal_wavefronts", kind)
-            shared[f"smsp__inst_executed_op_shared_{way}.sum"] = self.total("shared", "instructions", kind)
-            shared[f"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{way}.sum"] = wavefronts
-            shared[f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{way}.sum"] = wavefronts - ideal
         loads, sectors = self.total("global", "instructions", "load"), self.total("global", "sectors", "load")
-        return {
-            "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": loads,
-            "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": sectors,
-            "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio": _ratio(sectors, loads),
-            "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum": self.total("global", "instructions", "store"),
-            "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": self.total("global", "sectors", "store"),
-            **shared,
-            "smsp__thread_inst_executed_per_inst_executed.ratio": self.threads_per_instruction,
-        }
+        ways: tuple[Kind, ...] = ("load", "store")
+        shared = [
+            value
+            for kind in ways
+            for value in (
+                self.total("shared", "instructions", kind),
+                self.total("shared", "wavefronts", kind),
+                self.total("shared", "wavefronts", kind) - self.total("shared", "ideal_wavefronts", kind),
+            )
+        ]
+        stores = (self.total("global", number, "store") for number in ("instructions", "sectors"))
+        values = (loads, sectors, _ratio(sectors, loads), *stores, *shared, self.threads_per_instruction)
+        return dict(zip(METRICS, values, strict=True))
 
     def diff(self, other: Profile) -> Any:
         """Set this profile beside that of a changed kernel: before, after, and the factor between."""

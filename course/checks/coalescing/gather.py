@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,7 @@ class GatherCheck:
     def run(self, value: object, seed: int | str | None = None) -> Result:
         """Call a student's function on all cases and judge the orders that it returned."""
         if is_placeholder(value):
-            return self._result("Not run.", "Not run.", "Not answered yet.")
+            return replace(self._result("Not run.", "Not run.", "Not answered yet."), answered=False)
         if not callable(value):
             return self._result("Not run.", "Not run.", f"This is {kind(value)}: give the function {self.function}.")
         where = "" if seed is None else "On a hidden input: "
