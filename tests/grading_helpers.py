@@ -25,7 +25,9 @@ def clone(root: Path) -> Course:
     course = copied_course(root)
     for name in ("release", "course"):
         shutil.copytree(ROOT / name, root / name, ignore=LEFT_OUT)
-    for path in ROOT.glob("autograder/*.py"):
-        shutil.copy(path, root / "autograder")
+    for path in [*ROOT.glob("autograder/*.py"), *ROOT.glob("autograder/half_right/*.py")]:
+        copy = root / path.relative_to(ROOT)
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copy(path, copy)
     shutil.copy(ROOT / "nbgrader_config.py", root)
     return course

@@ -114,3 +114,12 @@ def test_in_a_notebook_the_picture_is_an_image_with_its_sentence(taken, monkeypa
     (image,) = ElementTree.fromstring(sent[0]).iter("img")
     assert image.get("alt") == heat_sentence(taken)
     assert len(sent[0]) < 100_000
+
+
+def test_a_still_is_dark_where_the_page_is(monkeypatch):
+    from course.explorers import display
+
+    shown = []
+    monkeypatch.setattr(display, "display", shown.append)
+    display.show_html("<p>words</p>")
+    assert shown[0].data.startswith('<div class="gmc"><style>') and "data-jp-theme-light='false'" in shown[0].data

@@ -137,11 +137,13 @@ def _name(settings: Settings) -> str:
 
 
 def _points(settings: Settings, spans: Sequence[figure.Span]) -> list[figure.Point]:
-    """The kernel that is set, and those of the presets where there is room for their names."""
-    name = _name(settings)
-    room = settings.others and len(spans) + len(PRESETS) < figure.ROWS + 1
-    others = {other: preset.settings for other, preset in PRESETS.items() if room and other != name}
-    chosen = figure.Point(name, settings.intensity, chosen=True)
+    """The kernel that is set, and those of the presets where there is room for their names.
+
+    They stay where they are when one of them is set, too: drawing them again would cost more than all the rest.
+    """
+    room = settings.others and len(spans) + len(PRESETS) < figure.ROWS
+    others = {other: preset.settings for other, preset in PRESETS.items() if room}
+    chosen = figure.Point(_name(settings), settings.intensity, chosen=True)
     return [chosen, *(figure.Point(other, one.intensity) for other, one in others.items())]
 
 

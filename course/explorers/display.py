@@ -41,5 +41,5 @@ def show(static: str, parts: list[Any]) -> Any:
 
 
 def show_html(markup: str) -> None:
-    """Display HTML that needs no widget."""
-    display(HTML(markup))
+    """Display HTML that needs no widget, dark on a dark page. Where styles are stripped it is light."""
+    display(HTML(element("div", element("style", CSS) + markup, class_="gmc")))

@@ -61,7 +61,7 @@ def frame(body: Iterable[str], width: int, height: int, alt: str, *, alone: bool
 
 def picture(svg: str, alt: str, width: int) -> str:
     """An SVG that stands alone as ``<img alt>``: it survives viewers that remove inline SVG."""
-    return element("img", src=data_uri(svg), alt=alt, width=width)
+    return element("img", src=data_uri(svg), alt=alt, width=width, class_="plot")
 
 
 def tier(y: float, name: str, size: str, *, x: float = 0) -> str:

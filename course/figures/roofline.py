@@ -99,7 +99,8 @@ def sentence(machines: Sequence[Machine], points: Sequence[Point] = (), spans: S
             f"{span.name}, profiled: {_between(span.lowest, span.highest)} FLOP/B, "
             f"at most {_between(low, high)} TFLOP/s."
         )
-    others = ", ".join(_point_label(point) for point in points if not point.chosen)
+    told = {point.name for point in points if point.chosen}
+    others = ", ".join(_point_label(point) for point in points if point.name not in told)
     return " ".join([*words, f"Also shown, in FLOP/B: {others}."] if others else words)
 
 
