@@ -1,12 +1,12 @@
-# Each target makes its own environment (.venv) the first time. Targets: lab demo grade formgrader release test test-slow bench
-# verify-hardware pictures lock clean. Without make, README.md gives the pip commands.
+# Each target makes its own environment (.venv) the first time; `make` lists them. Without make, README.md gives the pip
+# commands.
 PYTHON ?= python3
 VENV   := $(CURDIR)/.venv
 PATH   := $(VENV)/bin:$(PATH)
 export PATH
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo grade formgrader release test test-slow bench lint verify-hardware pictures gallery lock clean
+.PHONY: help lab demo grade formgrader release test test-slow bench lint colab verify-hardware record-labs pictures gallery lock clean
 
 help:        ## this list
 	@grep -hE '^[a-z-]+: .*## ' Makefile | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
@@ -38,8 +38,14 @@ bench: $(VENV)/.all  ## speed, as ratios against a peer in the same run
 lint: $(VENV)/.all
 	@ruff check . && ruff format --check . && mypy && lint-imports --no-logo && python tools/notebooks.py
 
+colab: $(VENV)/.all  ## notebooks that work when they are the only file uploaded, build/colab/
+	@python tools/colab.py
+
 verify-hardware: $(VENV)/.all  ## compare the simulator with a real GPU, kernel by kernel (needs one)
 	@python tools/verify_hardware.py
+
+record-labs: $(VENV)/.all  ## run every chapter on a real GPU and keep what its labs print (needs one)
+	@python tools/record_labs.py
 
 pictures: $(VENV)/.all  ## make the README's pictures again (needs Chromium)
 	@python tools/pictures.py

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import difflib
 import functools
+import html
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
 from course.tables import as_html, as_text
 
-__all__ = ["Latency", "Measurements", "Timing", "bandwidth", "counters", "latency"]
+__all__ = ["Lab", "Latency", "Measurements", "Timing", "bandwidth", "counters", "lab", "latency"]
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,23 @@ class Measurements:
         return as_html(self._head, self._cells, self.source)
 
 
+@dataclass(frozen=True)
+class Lab:
+    """What a cell of the course printed on a real GPU; shows itself."""
+
+    text: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.text}\n{self.source}"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text)}</pre><p><small>{html.escape(self.source)}</small></p>"
+
+
 @functools.cache
 def _file(name: str) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
@@ -93,11 +112,28 @@ def _file(name: str) -> dict[str, Any]:
 
 def _provenance(content: dict[str, Any]) -> str:
     on = content["measured_on"]
-    tool = f"CUDA {on['cuda']}" if "cuda" in on else f"Nsight Compute {on['nsight_compute']}"
+    tools = {"cuda": "CUDA", "nsight_compute": "Nsight Compute", "numba_cuda": "numba-cuda"}
+    tool = next(f"{name} {on[key]}" for key, name in tools.items() if key in on)
     return (
         f"Measured on {on['gpu']} (compute capability {on['compute_capability']}), driver {on['driver']}, "
         f"{tool}, {on['date']}."
     )
+
+
+def _missing(name: str, known: Iterable[str]) -> KeyError:
+    near = difflib.get_close_matches(name, list(known), n=3)
+    return KeyError(f"no measurement is called {name!r}" + (f"; did you mean {', '.join(near)}?" if near else ""))
+
+
+def lab(name: str) -> Lab:
+    """What a lab printed when the whole chapter ran on an H200: ``lab("coalescing/stride-lab")``.
+
+    name: 'chapter/id of the cell'. Raises KeyError, with near names, for one that was not recorded.
+    """
+    content = _file("h200_labs.json")
+    if name not in content["labs"]:
+        raise _missing(name, content["labs"])
+    return Lab(content["labs"][name], _provenance(content))
 
 
 def bandwidth(*names: str) -> Measurements:
@@ -106,10 +142,7 @@ def bandwidth(*names: str) -> Measurements:
     cases = {case["name"]: Timing(**case) for case in content["cases"]}
     for name in names:
         if name not in cases:
-            near = difflib.get_close_matches(name, cases, n=3)
-            raise KeyError(
-                f"no measurement is called {name!r}" + (f"; did you mean {', '.join(near)}?" if near else "")
-            )
+            raise _missing(name, cases)
     return Measurements(tuple(cases[name] for name in names or cases), _provenance(content))
 
 
