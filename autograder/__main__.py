@@ -44,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="command")
     demo = commands.add_parser("demo", help="the whole way with four sample students, in autograder/demo/")
+    demo.add_argument("chapters", nargs="*", metavar="chapter", help="these chapters; without one, the first")
     demo.set_defaults(command=_demo)
     release = commands.add_parser("release", help="make release/ from source/ and tell the gradebook")
     release.add_argument(
@@ -68,7 +69,7 @@ def _demo(course: Course, options: argparse.Namespace) -> int:
     from autograder.demo import demo
 
     start = time.perf_counter()
-    demo(course, _say)
+    demo(course, _say, options.chapters)
     _say(f"Done in {time.perf_counter() - start:.0f} s.")
     return DONE
 

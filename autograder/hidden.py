@@ -13,6 +13,22 @@ _SEEDS = {
     "coalescing/scale": 184_467_205,
     "coalescing/wide_copy": 962_113_478,
     "coalescing/gather": 305_877_641,
+    "layout/bytes_moved": 518_290_736,
+    "layout/soa": 871_604_153,
+    "layout/aosoa": 240_935_867,
+    "layout/kv": 693_171_028,
+    "tiling/conflict_degree": 428_157_093,
+    "tiling/transpose": 759_310_246,
+    "tiling/matmul": 136_842_975,
+    "tiling/column_sums": 907_264_318,
+    "tiling/barrier": 583_019_627,
+    "roofline/attainable": 417_305_962,
+    "roofline/ridge": 826_940_173,
+    "roofline/fuse": 159_632_780,
+    "occupancy/blocks_per_sm": 264_819_537,
+    "cp_async/pipeline_time": 391_506_827,
+    "cp_async/double_buffer": 748_213_690,
+    "cp_async/stages": 605_927_418,
 }
 
 

@@ -1,8 +1,13 @@
 """numba.cuda where there is a GPU, the simulator everywhere else: ``from course import cuda``.
 
 Kernels are written as for numba.cuda. Names that mean something inside a kernel only (`grid`,
-`threadIdx`, `shared` ...) are here too, and so are `load4(a, i)` and `store4(a, i, values)`: elements i
-to i + 3 with one 128-bit instruction, which numba does not have.
+`threadIdx`, `shared` ...) are here too, and so is what numba does not have:
+
+- `load4(a, i)` and `store4(a, i, values)`: elements i to i + 3 with one 128-bit instruction;
+- `cp_async(tile, place, a, start, nbytes)`: start to copy 4, 8 or 16 bytes from ``a[start]`` on straight to shared
+  memory, from ``tile[place]`` on. `place` and `start` are an index, or a tuple of them. `cp_async_commit()` makes one
+  group of the thread's copies so far, and `cp_async_wait(n)` waits until at most n of its groups are on their way.
+  From compute capability 8.0 on these are the card's own instructions; an older card copies through registers.
 
 The choice is made at the first launch or device array, and printed once. COURSE_SIMULATE=1 forces the
 simulator.

@@ -111,11 +111,11 @@ class Machine:
     def load(self, tile, buffer):
         self.held[buffer[0]] = tile
 
-    def commit(self):
+    def cp_async_commit(self):
         self.groups.append(self.open)
         self.open = []
 
-    def wait(self, pending):
+    def cp_async_wait(self, pending):
         for group in self.groups[: len(self.groups) - pending]:
             for tile, buffer in group:
                 self.held[buffer] = max(tile, self.held.get(buffer, 0))

@@ -15,7 +15,6 @@ import pytest
 from kernel_answers import WRONG, load, reference
 
 from course.checks import find
-from course.checks.attempt import attempt
 from course.checks.coalescing import gather
 from course.checks.function import FunctionCheck
 from course.checks.kernel import KernelCheck
@@ -104,7 +103,7 @@ def effects(name: str, function: Callable[..., Any]) -> object:
     assert isinstance(check, KernelCheck)
     seen: list[object] = []
     for case in check.cases(OTHER_SEED):
-        found = attempt(function, check.launch_of(case), time.monotonic() + 20, exact_places=True)
+        found = check.attempted(function, case, time.monotonic() + 20)
         if found.profile is None:
             return [*seen, "stopped"]
         counts = [

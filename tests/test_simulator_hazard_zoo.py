@@ -7,10 +7,10 @@ import pytest
 from course.simulator import LaunchError, MisalignedAddress, run
 from course.simulator.access import Finding
 from course.simulator.observers import CountAndCheck
-from tests.hazard_zoo import Animal, correct, faulty_global, faulty_shared
+from tests.hazard_zoo import Animal, correct, correct_async, faulty_async, faulty_global, faulty_shared
 
-FAULTY = faulty_shared.ZOO.animals + faulty_global.ZOO.animals
-CORRECT = correct.ZOO.animals
+FAULTY = faulty_shared.ZOO.animals + faulty_global.ZOO.animals + faulty_async.ZOO.animals
+CORRECT = correct.ZOO.animals + correct_async.ZOO.animals
 
 
 def findings(animal: Animal) -> tuple[Finding, ...]:
@@ -40,6 +40,7 @@ def test_the_zoo_is_large_enough_and_has_every_kind() -> None:
     assert len(FAULTY) >= 40 and len(CORRECT) >= 40
     kinds = {"shared-race", "global-race", "lane-conflict", "missing-syncwarp", "uninitialised-shared"}
     kinds |= {"divergent-barrier", "out-of-bounds", "negative-index", "misaligned"}
+    kinds |= {"async-not-waited", "async-wrong-group", "async-not-committed"}
     for kind in kinds:
         assert sum(animal.kind == kind for animal in FAULTY) >= 5
 

@@ -29,7 +29,12 @@ def test_every_check_is_asked_once_and_has_its_points(chapters):
             (name,) = CHECK.findall(cell.source)
             assert name not in asked, f"{name} is asked twice"
             asked[name] = cell.metadata.nbgrader.points
-    assert asked == {name: find(name).max_points for name in names()}
+    practice = {name for name in names() if getattr(find(name), "worked", "")}
+    assert asked == {name: find(name).max_points for name in names() if name not in practice}
+    cells = [cell for notebook in chapters.values() for cell in notebook.cells if cell.cell_type == "code"]
+    tried = [name for cell in cells for name in CHECK.findall(cell.source) if name in practice]
+    shown = [name for cell in cells for name in re.findall(r'^worked\("([^"]+)"', cell.source, re.M)]
+    assert sorted(tried) == sorted(shown) == sorted(practice)
 
 
 def test_a_graded_cell_shows_the_check_that_its_hidden_test_grades(chapters):

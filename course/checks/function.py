@@ -8,6 +8,7 @@ Running and judging are separate steps, so that a sandbox can run what a trusted
 from __future__ import annotations
 
 import copy
+import math
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -66,6 +67,8 @@ class FunctionCheck:
     groups: tuple[Group, ...]
     reference: Callable[..., float]
     wrong_models: tuple[WrongModel, ...]
+    tolerance: float = 0.0
+    """Relative, for functions whose result depends on the order of the arithmetic; counts are exact."""
 
     @property
     def max_points(self) -> float:
@@ -109,7 +112,7 @@ class FunctionCheck:
         parts = []
         for group in self.groups:
             mine = [n for n, case in enumerate(cases) if case.group == group.name]
-            failed = [n for n in mine if outcomes[n].value is None or outcomes[n].value != expected[n]]
+            failed = [n for n in mine if not self._same(outcomes[n].value, expected[n])]
             if not failed:
                 parts.append(PartResult(group.name, True, "Right.", group.points, group.points))
                 continue
@@ -117,6 +120,11 @@ class FunctionCheck:
             parts.append(PartResult(group.name, False, message, 0.0, group.points))
         points = float(sum(part.points for part in parts))
         return Result(self.name, points, self.max_points, tuple(parts), self._remark(cases, outcomes, expected))
+
+    def _same(self, got: float | None, wanted: float) -> bool:
+        if got is None or not self.tolerance:
+            return got == wanted
+        return math.isclose(got, wanted, rel_tol=self.tolerance)
 
     def _told(self, case: Case, outcome: Outcome) -> str:
         what = outcome.problem or f"returned {outcome.value}, which is not right"
@@ -126,14 +134,13 @@ class FunctionCheck:
 
     def _remark(self, cases: Sequence[Case], outcomes: Sequence[Outcome], expected: Sequence[float]) -> str:
         numbers = [n for n, outcome in enumerate(outcomes) if outcome.value is not None]
-        returned = [outcomes[n].value for n in numbers]
-        if not numbers or returned == [expected[n] for n in numbers]:
+        if all(self._same(outcomes[n].value, expected[n]) for n in numbers):
             return ""
         sentences = {
             wrong.sentence
             for wrong in self.wrong_models
             for variant in wrong.variants
-            if returned == [variant(*cases[n].arguments) for n in numbers]
+            if all(self._same(outcomes[n].value, variant(*cases[n].arguments)) for n in numbers)
         }
         # A few numbers may fit several wrong models: then none is named.
         return sentences.pop() if len(sentences) == 1 else ""

@@ -21,7 +21,7 @@ from course.checks.values import is_placeholder, kind
 
 if TYPE_CHECKING:
     from course.profiling.profile import Profile
-    from course.simulator.access import Finding
+    from course.simulator.access import Finding, Kind
     from course.simulator.counting.counters import SiteCounts
 
 __all__ = ["Budget", "KernelCase", "KernelCheck", "Sizes"]
@@ -55,14 +55,20 @@ class KernelCase:
 class Budget:
     """A part of the exercise: accesses of one kind to one memory must stay within the launch's budget.
 
-    hint: where to think when they do not.
+    kind: "both" are loads and stores together. hint: where to think when they do not. A budget on shared memory is
+    met by a kernel that uses shared memory only.
     """
 
     name: str
     points: float
-    kind: Literal["load", "store"]
+    kind: Literal["load", "store", "both"]
     hint: str
     space: Literal["global", "shared"] = "global"
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of access that count."""
+        return ("load", "store") if self.kind == "both" else (self.kind,)
 
 
 @dataclass(frozen=True)
@@ -110,11 +116,14 @@ class KernelCheck:
         cases, deadline = self.cases(seed), time.monotonic() + SECONDS
         attempts: list[Attempt] = []
         for case in cases:
-            launch = self.launch_of(case)
-            attempts.append(attempt(value, launch, deadline, exact_places=not case.hidden))
+            attempts.append(self.attempted(value, case, deadline))
             if attempts[-1].hopeless or attempts[-1].interrupted:
                 break
         return self.judge(cases, attempts)
+
+    def attempted(self, value: object, case: KernelCase, deadline: float) -> Attempt:
+        """Run a kernel on one case. `deadline` is a time of `time.monotonic()`."""
+        return attempt(value, self.launch_of(case), deadline, exact_places=not case.hidden)
 
     def launch_of(self, case: KernelCase) -> Launch:
         """The launch of one case, with new arrays."""
@@ -165,6 +174,8 @@ class KernelCheck:
         return self._part(budget.name, budget.points, next(filter(None, faults), ""))
 
     def _excess(self, budget: Budget, case: KernelCase, found: Profile) -> str:
+        if budget.space == "shared" and not spent(found, budget, "instructions"):
+            return f"{self._where(case)}nothing goes through shared memory, and that is not enough. {budget.hint}"
         for number, most in self.launch_of(case).budgets[budget.name].items():
             got = spent(found, budget, number)
             if got > most:
@@ -200,7 +211,7 @@ def spent(profile: Profile, budget: Budget, number: str) -> int:
     """What a launch cost, in one of the numbers that a budget may limit."""
     if number == "extra_wavefronts":
         return spent(profile, budget, "wavefronts") - spent(profile, budget, "ideal_wavefronts")
-    return profile.total(budget.space, number, budget.kind)
+    return profile.total(budget.space, number, *budget.kinds)
 
 
 def _held(part: PartResult) -> PartResult:
@@ -233,7 +244,7 @@ def _worst(profile: Profile, budget: Budget) -> str:
     """The line that wastes most: most bytes or passes more than needed, and among equals most requests."""
     shared = budget.space == "shared"
     sites = [c for c in profile.sites
-             if c.site.space == budget.space and c.site.kind == budget.kind and c.instructions]  # fmt: skip
+             if c.site.space == budget.space and c.site.kind in budget.kinds and c.instructions]  # fmt: skip
     if not sites:
         return "The kernel has no such access."
 

@@ -11,7 +11,7 @@ from course.checks.words import did_you_mean
 
 __all__ = ["CHAPTERS", "Check", "UnknownCheckError", "find", "names"]
 
-CHAPTERS = ("coalescing",)
+CHAPTERS = ("coalescing", "layout", "tiling", "roofline", "occupancy", "cp_async")
 """Chapters with checks: `course.checks.<chapter>` holds them as CHECKS."""
 
 

@@ -12,6 +12,8 @@ from typing import Any
 _LAZY = {
     "banks": "course.explorers._banks",
     "coalescing": "course.explorers._coalescing",
+    "course_map": "course.explorers._guide",
+    "field_guide": "course.explorers._guide",
     "heat": "course.explorers._heat",
     "layout": "course.explorers._layout",
     "occupancy": "course.explorers._occupancy",
@@ -25,6 +27,7 @@ _LAZY = {
     "pyramid": "course.explorers._memory",
     "roofline": "course.explorers._roofline",
     "stride_sweep": "course.explorers._coalescing",
+    "terms": "course.explorers._guide",
     "tiling": "course.explorers._tiling",
     "way_of_a_load": "course.explorers._memory",
 }
@@ -32,6 +35,8 @@ _LAZY = {
 __all__ = [
     "banks",
     "coalescing",
+    "course_map",
+    "field_guide",
     "heat",
     "layout",
     "occupancy",
@@ -45,6 +50,7 @@ __all__ = [
     "pyramid",
     "roofline",
     "stride_sweep",
+    "terms",
     "tiling",
     "way_of_a_load",
 ]

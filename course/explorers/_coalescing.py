@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +18,12 @@ from course.figures import coalescing as figure
 from course.figures.svg import clean, element
 from course.models import coalescing as model
 
+if TYPE_CHECKING:
+    from course.profiling.profile import Profile
+
 __all__ = ["CoalescingExplorer", "coalescing", "predict_sectors", "stride_sweep"]
+
+_LOADS = ("instructions", "sectors", "requested_bytes", "transferred_bytes")
 
 
 def coalescing(preset: str = "contiguous") -> None:
@@ -48,15 +54,25 @@ def predict_sectors(
     show(folded(question, _still(access)), prediction.parts)
 
 
-def stride_sweep(element_bytes: int = 4) -> None:
-    """Plot sectors per request and efficiency for strides 1 to 64, as the model counts them."""
+def stride_sweep(element_bytes: int = 4, *, profiles: Mapping[int, Profile] | None = None) -> None:
+    """Plot sectors per request and efficiency over the stride: as the model counts, or as a kernel does.
+
+    profiles: stride -> profile of a launch, whose loads are plotted; None takes the model, for strides 1 to 64.
+    """
     from course.figures.style import image
     from course.figures.sweep import stride_sweep as plot
     from course.figures.sweep import stride_sweep_sentence
 
-    strides = np.arange(1, 65)
-    results = [model.coalesce(model.lane_addresses(int(s), 0, element_bytes), element_bytes) for s in strides]
-    costs = [r.sectors_per_request for r in results], [r.efficiency for r in results]
+    strides = np.arange(1, 65) if profiles is None else np.array(sorted(profiles))
+    if profiles is None:
+        results = [model.coalesce(model.lane_addresses(int(s), 0, element_bytes), element_bytes) for s in strides]
+        costs = [r.sectors_per_request for r in results], [r.efficiency for r in results]
+    else:
+        costs = [], []
+        for stride in strides:
+            requests, sectors, asked, moved = (profiles[stride].total("global", n, "load") for n in _LOADS)
+            costs[0].append(sectors / requests)
+            costs[1].append(asked / moved)
     words = stride_sweep_sentence(strides, *costs)
     picture = image(plot(strides, *costs), words)
     show_html(still(picture, clean(words)))

@@ -208,13 +208,13 @@ for k in range(tiles):
     return f"""\
 for k in range({ahead}):                # so many copies ahead
     start_copy(k, buffer[k])      # each thread: cuda.cp_async
-    cuda.commit()
+    cuda.cp_async_commit()
 for k in range(tiles):
-    cuda.wait({stages - 2})                  # until tile k has landed
+    cuda.cp_async_wait({stages - 2})         # until tile k has landed
     cuda.syncthreads()            # for all; tile k - 1 is done
     if k + {ahead} < tiles:
         start_copy(k + {ahead}, buffer[(k + {ahead}) % {stages}])
-    cuda.commit()
+    cuda.cp_async_commit()
     compute(buffer[k % {stages}])"""
 
 

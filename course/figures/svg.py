@@ -33,7 +33,7 @@ def element(tag: str, /, content: str = "", **attributes: object) -> str:
     return f"<{head}>{content}</{tag}>" if content or tag not in _VOID else f"<{head}/>"
 
 
-_VOID = frozenset({"br", "circle", "img", "line", "path", "rect"})
+_VOID = frozenset({"br", "circle", "col", "img", "line", "path", "rect"})
 
 
 @cache

@@ -1,7 +1,7 @@
-"""The kernels of chapter `layout` that its explorer profiles: thread i adds up some fields of record i.
+"""The kernels of chapter `layout`: those that its explorer profiles, and those that fill and read a cache of keys.
 
-The three layouts differ in one line, the one that reads a field. Each field has its own such line, so that a
-profile counts every field by itself.
+In the explorer's, thread i adds up some fields of record i. The three layouts differ in one line, the one that reads a
+field. Each field has its own such line, so that a profile counts every field by itself.
 """
 
 from __future__ import annotations
@@ -10,9 +10,18 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
+import numpy as np
+
 from course import cuda
 
-__all__ = ["FIELDS", "read_arrays", "read_records", "read_tiles"]
+__all__ = [
+    "FIELDS",
+    "cache_fill",
+    "cache_scores",
+    "read_arrays",
+    "read_records",
+    "read_tiles",
+]
 
 # Array of structs: p is an array of records.
 
@@ -133,3 +142,39 @@ def read_tiles(
         if wanted[5]:
             total += v[place(i, tile, pitch[5], start[5])]
         out[i] = total
+
+
+# A cache of keys, as attention reads it. `place(block, token, head, d, tokens, heads, dims)` is a device function that
+# says at which index of the cache number d of a token's key lies: it is the layout.
+
+
+def cache_fill(place: Any) -> Any:
+    """Make a kernel that stores keys of shape [blocks, tokens, heads, dim] in a cache, one thread for each number."""
+
+    @cuda.jit
+    def fill(keys: Any, cache: Any) -> None:
+        i = cuda.grid(1)
+        _, tokens, heads, dims = keys.shape
+        if i < keys.size:
+            d, head = i % dims, i // dims % heads
+            token, block = i // (dims * heads) % tokens, i // (dims * heads * tokens)
+            cache[place(block, token, head, d, tokens, heads, dims)] = keys[block, token, head, d]
+
+    return fill
+
+
+def cache_scores(place: Any) -> Any:
+    """Make a kernel for the product of a query with each key: lane i takes token i; one row of blocks for each head."""
+
+    @cuda.jit
+    def scores(q: Any, cache: Any, out: Any, tokens: int) -> None:
+        i = cuda.grid(1)
+        head = cuda.blockIdx.y
+        heads, dims = q.shape
+        if i < out.shape[1]:
+            total = np.float32(0)
+            for d in range(dims):
+                total += q[head, d] * cache[place(i // tokens, i % tokens, head, d, tokens, heads, dims)]
+            out[head, i] = total
+
+    return scores

@@ -1,16 +1,18 @@
-"""The kernels of chapter `tiling` that its explorers profile: one access to a tile, and a tiled matrix product.
+"""The kernels of chapter `tiling` that are made for a tile: one access to it, a tiled matrix product, a transpose.
 
 Shared arrays have constant shapes, so each kernel is made for its tile: `load_from` and `store_to` for one access
-of one warp, `tiled_matmul` for a product.
+of one warp, which the explorer of banks profiles, `tiled_matmul` and `tiled_transpose` for whole matrices.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from course import cuda
 
-__all__ = ["PLACES", "load_from", "store_to", "tiled_matmul"]
+__all__ = ["PLACES", "load_from", "store_to", "tiled_matmul", "tiled_transpose"]
 
 WARP = 32
 
@@ -99,3 +101,21 @@ def tiled_matmul(tile: int, pad: int, dtype: Any) -> Any:
         c[row, column] = total
 
     return matmul_kernel
+
+
+def tiled_transpose(tile: int, pad: int, block_rows: int) -> Any:
+    """Make a kernel for out[x, y] = a[y, x] with tile x block_rows threads a block; the sizes are multiples of it."""
+    shape = (tile, tile + pad)
+
+    @cuda.jit
+    def transpose_kernel(a: Any, out: Any) -> None:
+        t = cuda.shared.array(shape, np.float32)
+        i, j = cuda.threadIdx.x, cuda.threadIdx.y
+        first_x, first_y = tile * cuda.blockIdx.x, tile * cuda.blockIdx.y
+        for k in range(0, tile, block_rows):  # constant bounds: the compiler unrolls it, and all loads start at once
+            t[j + k, i] = a[first_y + j + k, first_x + i]
+        cuda.syncthreads()
+        for k in range(0, tile, block_rows):
+            out[first_x + j + k, first_y + i] = t[i, j + k]
+
+    return transpose_kernel

@@ -101,7 +101,8 @@ class Lab:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.text)}</pre><p><small>{html.escape(self.source)}</small></p>"
+        text, source = html.escape(self.text), html.escape(self.source)
+        return f'<pre style="font-family:monospace">{text}</pre><p><small>{source}</small></p>'
 
 
 @functools.cache

@@ -109,8 +109,9 @@ class Occupancy:
             return f"{blocks.size} configurations, occupancy {low:.4g} % to {high:.4g} %."
         if not blocks.all():
             return f"This block cannot be launched: too much for one block ({', '.join(self.limiters)})."
+        resident = f"{int(blocks.item())} block{'' if blocks.item() == 1 else 's'}"
         return (
-            f"{int(blocks.item())} blocks, {int(self.warps_per_sm.item())} of {self.limits.warps_per_sm} warps, "
+            f"{resident}, {int(self.warps_per_sm.item())} of {self.limits.warps_per_sm} warps, "
             f"occupancy {100 * self.occupancy.item():.4g} %, limited by {' and '.join(self.limiters)}."
         )
 

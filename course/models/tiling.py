@@ -162,12 +162,14 @@ class Transpose:
     shared_store_wavefronts: int
     shared_load_wavefronts: int
     shared_requests: int
-    """Shared stores; there are as many shared loads."""
+    """Shared stores: one for each global load. There is a shared load for each global store."""
 
     @property
     def conflicts(self) -> int:
         """Shared wavefronts beyond one a request."""
-        return self.shared_store_wavefronts + self.shared_load_wavefronts - 2 * self.shared_requests
+        if not self.shared_requests:
+            return 0
+        return self.shared_store_wavefronts + self.shared_load_wavefronts - self.load_requests - self.store_requests
 
     def __str__(self) -> str:
         return (

@@ -10,7 +10,7 @@ from course.profiling.precision import accidental_fp64
 from course.profiling.progress import Progress
 from course.simulator import run
 from course.simulator.access import Finding, Kind, Space
-from course.simulator.counting.counters import DramBytes, LineCounts, SiteCounts
+from course.simulator.counting.counters import CopyCounts, DramBytes, LineCounts, SiteCounts
 from course.simulator.launch import MAX_STEPS
 from course.simulator.observers import CountAndCheck
 
@@ -90,6 +90,8 @@ class Profile:
     """Shared memory of a block."""
     blocks_run: int
     """Fewer than the grid has when the time budget ran out; then blocks were sampled."""
+    copies: CopyCounts
+    """What became of the asynchronous copies; their bytes are among those of `sites`."""
 
     @property
     def blocks(self) -> int:
@@ -265,4 +267,5 @@ def profile(
         threads_per_instruction=_ratio(sum(counts.active_lanes for counts in executed.values()), instructions),
         shared_bytes=launch.shared_bytes,
         blocks_run=info.blocks,
+        copies=counters.copy_counts,
     )

@@ -60,7 +60,7 @@ def totals(p: Profile) -> list[Total]:
     """Say what there is to say about the whole launch; a kernel without shared memory has no line about it."""
     lanes = Total("lanes per instruction", f"{p.threads_per_instruction:.3g} of {p.warp_lanes}")
     level = Total("counts", "source-level (as written; a compiler may merge or drop accesses)")
-    return [Total("launch", _launch(p)), *_global(p), *_shared(p), *_arithmetic(p), lanes, level]
+    return [Total("launch", _launch(p)), *_global(p), *_shared(p), *_copies(p), *_arithmetic(p), lanes, level]
 
 
 def _global(p: Profile) -> Iterator[Total]:
@@ -82,6 +82,13 @@ def _shared(p: Profile) -> Iterator[Total]:
         extra = p.shared_wavefronts - p.ideal_shared_wavefronts
         said = f"{instructions:,} instructions, {p.shared_wavefronts:,} wavefronts ({extra:,} from bank conflicts)"
         yield Total("shared memory", said)
+
+
+def _copies(p: Profile) -> Iterator[Total]:
+    copies = p.copies
+    if copies.commits or copies.waits:
+        said = f"{copies.landed:,} requests landed, {copies.overlapped:,} of them while their block computed"
+        yield Total("async copies", f"{said}; {copies.commits:,} commits, {copies.waits:,} waits of a warp")
 
 
 def _arithmetic(p: Profile) -> Iterator[Total]:

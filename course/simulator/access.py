@@ -35,6 +35,8 @@ class Site:
     """Name of the array in the kernel."""
     function: str
     """Name of the kernel or device function that holds the line."""
+    asynchronous: bool = False
+    """Whether this is a side of a `cp_async`: the load from global, or the store to shared memory."""
 
 
 @dataclass(slots=True)
@@ -125,6 +127,22 @@ class Barrier:
 
 
 @dataclass(slots=True)
+class CopyEvent:
+    """What happens to asynchronous copies after their start: a commit, a wait, or the landing of some of them."""
+
+    kind: Literal["commit", "wait", "landing"]
+    line: int
+    """Line of the commit or wait."""
+    mask: npt.NDArray[np.bool_] | None
+    """Lanes that execute it, or whose copies land."""
+    shape: Shape
+    access: Access | None = None
+    """Of a landing: the store to shared memory, which was counted when the copy started."""
+    overlapped: bool = False
+    """Of a landing: whether its block has read shared memory since the copy started."""
+
+
+@dataclass(slots=True)
 class Instruction:
     """Statements and expressions executed: a weight for divergence, and the arithmetic of one lane."""
 
@@ -172,6 +190,9 @@ class Observer(Protocol):
 
     def barrier(self, barrier: Barrier) -> None:
         """A barrier was reached."""
+
+    def copies(self, event: CopyEvent) -> None:
+        """Something happened to copies of `cp_async`. Only told to observers of kernels that have one."""
 
     def instruction(self, instruction: Instruction) -> None:
         """A statement (with its unconditional expressions), or a conditional part of one, was executed."""

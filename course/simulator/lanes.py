@@ -178,6 +178,8 @@ class State:
     """Shared and local arrays of this batch, by the place that declares them."""
     cache: dict[str, Any] = field(default_factory=dict)
     """Thread and block indices, computed when first used."""
+    copies: Any = None
+    """Asynchronous copies of the batch (an AsyncCopies), once there was one."""
     _indices: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     _ranges: dict[int, tuple[Any, Any]] = field(default_factory=dict)
 

@@ -127,6 +127,8 @@ def run(
             assert program.body is not None
             with np.errstate(all="ignore"):
                 program.body(state, state.exists)
+                if state.copies is not None:
+                    state.copies.finish(state)
             done += math.prod(shape[:3])
             tick(done)
     finally:
@@ -213,7 +215,7 @@ def prepare(kernel: Any, args: Sequence[Any], signature: Any = None) -> tuple[Pr
     if signature is not None:
         kinds, values = _signed(function.__name__, names, kinds, values, signature)
     known = _programs.setdefault(function, {})
-    key = tuple(kinds)
+    key = (tuple(kinds), tuple(_aligned(kind) for kind in kinds))
     if key not in known:
         program = compile_kernel(kernel, kinds)
         text = repr((sorted(program.texts.items()), [repr(kind) for kind in kinds]))
@@ -221,6 +223,11 @@ def prepare(kernel: Any, args: Sequence[Any], signature: Any = None) -> tuple[Pr
         resolver().save()
         known[key] = program
     return known[key], values
+
+
+def _aligned(kind: Type) -> bool:
+    """Whether these are aligned records; NumPy calls packed ones of the same fields equal."""
+    return isinstance(kind, ArrayType) and bool(kind.dtype.isalignedstruct)
 
 
 def _argument(value: Any, name: str) -> Any:

@@ -296,6 +296,8 @@ def notify(state: State, site: Site, parts: tuple[tuple[int, int], ...], view: V
     """Tell the observer about the instructions of one access."""
     if state.observer is None or mask is DEAD:
         return
+    if state.copies is not None and view.space == "shared":
+        state.copies.touched(state, site, view, element, parts[-1][0] + parts[-1][1], mask)
     if isinstance(element, int):
         address = np.full((1, 1, 1, 1), element * view.unit + view.base)
     else:

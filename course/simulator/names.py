@@ -6,6 +6,7 @@ same path here, and `to_numba` turns a function that uses ours into one that num
 
 from __future__ import annotations
 
+import importlib
 import sys
 import types
 from typing import Any
@@ -19,6 +20,7 @@ _PLAIN = (
     "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync",
     "all_sync", "any_sync", "eq_sync", "ballot_sync", "match_any_sync", "match_all_sync", "activemask", "lanemask_lt",
     "popc", "clz", "brev", "ffs", "fma", "cbrt", "selp", "load4", "store4",
+    "cp_async", "cp_async_commit", "cp_async_wait",
 )  # fmt: skip
 _MEMBERS = {
     "shared": ("array",), "local": ("array",), "const": ("array_like",),
@@ -39,7 +41,12 @@ VECTORS = {
 CUDA_NAMES: frozenset[str] = frozenset(_PLAIN) | _MEMBERS.keys() | VECTORS.keys() | {
     f"{name}.{member}" for name, members in _MEMBERS.items() for member in members
 }  # fmt: skip
-"""Everything of numba.cuda (and `load4`, `store4` of this course) that a kernel may use."""
+"""Everything of numba.cuda (and of this course's own, see `_OWN`) that a kernel may use."""
+_OWN = {
+    "load4": "wide", "store4": "wide",
+    "cp_async": "gpu_copies", "cp_async_commit": "gpu_copies", "cp_async_wait": "gpu_copies",
+}  # fmt: skip
+"""What numba.cuda does not have -> the module here that makes it for a GPU."""
 
 
 class CudaName:
@@ -107,11 +114,7 @@ def _attribute(value: Any, path: str) -> Any:
 def to_numba(value: Any) -> Any:
     """The same thing in numba's words: functions are rebuilt over numba.cuda, device functions are compiled."""
     if isinstance(value, CudaName):
-        if value.path in ("load4", "store4"):
-            from course.simulator import wide
-
-            return getattr(wide, value.path)
-        return _attribute(numba_cuda(), value.path)
+        return _own(value.path) if value.path in _OWN else _attribute(numba_cuda(), value.path)
     if isinstance(value, types.ModuleType):
         return _module_twin() if value.__name__ == "course.cuda" else value
     if isinstance(value, types.FunctionType):
@@ -124,14 +127,16 @@ def to_numba(value: Any) -> Any:
 
 
 def _module_twin() -> Any:
-    """numba.cuda, plus this course's load4 and store4."""
-    from course.simulator import wide
-
+    """numba.cuda, plus what this course adds to it."""
     cuda = numba_cuda()
-    for name in ("load4", "store4"):
+    for name in _OWN:
         if not hasattr(cuda, name):
-            setattr(cuda, name, getattr(wide, name))
+            setattr(cuda, name, _own(name))
     return cuda
+
+
+def _own(name: str) -> Any:
+    return getattr(importlib.import_module(f"course.simulator.{_OWN[name]}"), name)
 
 
 def _function_twin(function: types.FunctionType) -> types.FunctionType:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from course.simulator.access import Access, Barrier, Batch, Finding, Instruction, Launch
+from course.simulator.access import Access, Barrier, Batch, CopyEvent, Finding, Instruction, Launch
 from course.simulator.counting.counters import COUNTING, Counters
 from course.simulator.hazards.checker import Hazards
 from course.simulator.hazards.shadow import SHADOW
@@ -37,6 +37,11 @@ class CountAndCheck:
     def barrier(self, barrier: Barrier) -> None:
         """A barrier was reached."""
         self.hazards.barrier(barrier)
+
+    def copies(self, event: CopyEvent) -> None:
+        """Something happened to asynchronous copies."""
+        self.counters.copies(event)
+        self.hazards.copies(event)
 
     def instruction(self, instruction: Instruction) -> None:
         """A statement was executed."""

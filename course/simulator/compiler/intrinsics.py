@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.compiler import atomics, warps
+from course.simulator.compiler import asynccopies, atomics, warps
 from course.simulator.compiler.expressions import Expressions
 from course.simulator.compiler.functions import arguments, builtin, convert_call, dtype_of, plain, plain_name, scalars
 from course.simulator.compiler.program import Expr, Scope
@@ -77,6 +77,8 @@ def _cuda_call(compiler: Expressions, scope: Scope, node: ast.Call, path: str) -
         return atomics.compile_atomic(compiler, scope, node, path.split(".")[1])
     if path in ("load4", "store4"):
         return _wide(compiler, scope, node, path)
+    if path.startswith("cp_async"):
+        return asynccopies.compile_copy(compiler, scope, node, path)
     if path in ("threadfence", "threadfence_block", "threadfence_system"):
         arguments(compiler, scope, node, 0)
         return Expr(lambda state, mask: warps.pass_barrier(state, mask, node.lineno, "fence"), NoneType())

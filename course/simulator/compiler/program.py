@@ -103,13 +103,14 @@ class Program:
     """Types that each variable of each function takes (compared with numba's in the tests)."""
 
     def site(self, scope: Scope, node: ast.AST, space: Space, kind: Literal["load", "store", "atomic"],
-             array: str) -> Site:  # fmt: skip
-        """The site of an access; the same one when the text is compiled again."""
+             array: str, *, text: str = "", asynchronous: bool = False) -> Site:  # fmt: skip
+        """The site of an access; the same one when the text is compiled again. `text`: instead of the node's."""
         line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
         key = (scope.source.name, line, column, getattr(node, "end_col_offset", 0), kind, space)
         if key not in self.sites:
-            self.sites[key] = Site(len(self.sites), line, column + scope.source.indent, scope.source.text(node),
-                                   space, kind, array, scope.source.name)  # fmt: skip
+            self.sites[key] = Site(len(self.sites), line, column + scope.source.indent,
+                                   text or scope.source.text(node), space, kind, array, scope.source.name,
+                                   asynchronous)  # fmt: skip
         return self.sites[key]
 
     def slot(self) -> int:

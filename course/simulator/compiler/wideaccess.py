@@ -10,7 +10,7 @@ from course.simulator.access import Site
 from course.simulator.lanes import DEAD, LaunchError, Mask, State, Value, convert, full
 from course.simulator.memory import View, gather, locate, notify, scatter
 
-__all__ = ["MisalignedAddress", "wide_load", "wide_store"]
+__all__ = ["MisalignedAddress", "refuse_misaligned", "wide_load", "wide_store"]
 
 
 class MisalignedAddress(LaunchError):
@@ -22,26 +22,35 @@ def _locate(state: State, mask: Mask, view: View, index: Value, site: Site) -> t
     element, inside, _ = locate(state, mask, view, [index], site.line, False)
     if inside is not DEAD:
         _, inside, _ = locate(state, inside, view, [index + np.int64(3)], site.line, False)
-    if inside is DEAD:
-        return element, DEAD
-    address = np.asarray(element * view.unit + view.base)
-    wrong = address % 16 != 0
-    wrong = wrong if inside is None else wrong & inside
-    if view.strides[0] != 1 or wrong.any():
-        first = int(full(wrong, state.shape).argmax())
-        number = int(full(address, state.shape).flat[first])
-        state.report(
-            "misaligned", site.line, wrong,
-            lambda _: f"A 16-byte access of {view.name} at address {number}, which is {number % 16} more than a "
-            "multiple of 16.",
+    if inside is not DEAD:
+        refuse_misaligned(
+            state, inside, view, element, 16, site,
             "Start at an element whose address is a multiple of 16 bytes (every fourth one of an aligned array), "
-            "and handle the elements before it one by one.", view.name,
+            "and handle the elements before it one by one.",
         )  # fmt: skip
-        raise MisalignedAddress(
-            f"line {site.line}: misaligned address (CUDA_ERROR_MISALIGNED_ADDRESS): {site.text} of {view.name} "
-            f"needs an address that is a multiple of 16, got one with remainder {number % 16}."
-        )
     return element, inside
+
+
+def refuse_misaligned(
+    state: State, mask: Mask, view: View, element: Any, size: int, site: Site, remedy: str
+) -> None:  # fmt: skip
+    """Report and raise MisalignedAddress where elements do not lie at a multiple of `size` bytes, one after another."""
+    address = np.asarray(element * view.unit + view.base)
+    wrong = address % size != 0
+    wrong = wrong if mask is None else wrong & mask
+    if (size == view.unit or view.strides[-1] == 1) and not wrong.any():
+        return
+    first = int(full(wrong, state.shape).argmax())
+    number = int(full(address, state.shape).flat[first])
+    state.report(
+        "misaligned", site.line, wrong,
+        lambda _: f"A {size}-byte access of {view.name} at address {number}, which is {number % size} more than a "
+        f"multiple of {size}.", remedy, view.name,
+    )  # fmt: skip
+    raise MisalignedAddress(
+        f"line {site.line}: misaligned address (CUDA_ERROR_MISALIGNED_ADDRESS): {site.text} of {view.name} "
+        f"needs an address that is a multiple of {size}, got one with remainder {number % size}."
+    )
 
 
 def wide_load(view: Any, index: Any, site: Site) -> Any:

@@ -20,12 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from course.models.coalescing import LINE_BYTES, SECTOR_BYTES
-from course.simulator.access import Access, Barrier, Batch, Finding, Instruction, Kind, Launch, Site, Space
+from course.simulator.access import Access, Barrier, Batch, CopyEvent, Finding, Instruction, Kind, Launch, Site, Space
 from course.simulator.counting import lane_rules
 from course.simulator.rows import Lanes, MaskRows, Masks
 from course.simulator.twins import Twins
 
-__all__ = ["COUNTING", "Counters", "DramBytes", "LineCounts", "Request", "SiteCounts"]
+__all__ = ["COUNTING", "CopyCounts", "Counters", "DramBytes", "LineCounts", "Request", "SiteCounts"]
 
 COUNTING = Twins(lane_rules, "course.simulator.counting.lane_kernels")
 
@@ -49,6 +49,18 @@ class DramBytes(NamedTuple):
     transferred: int
     """All that L1 moves (32 x sectors), which is what is left for DRAM when no cache below L1 helps; never
     less than `compulsory`, since a DRAM block can be larger than the sectors used of it."""
+
+
+@dataclass
+class CopyCounts:
+    """What became of the asynchronous copies of a launch; each number counts warps."""
+
+    commits: int = 0
+    waits: int = 0
+    landed: int = 0
+    """Copies that a wait let land."""
+    overlapped: int = 0
+    """Of these, the ones during which their block read shared memory: it computed while they were on their way."""
 
 
 @dataclass
@@ -118,12 +130,14 @@ class Counters:
         self.dram_block_bytes = dram_block_bytes
         self.sites: tuple[SiteCounts, ...] = ()
         self.lines: dict[int, LineCounts] = {}
+        self.copy_counts = CopyCounts()
         self._masks = masks if masks is not None else Masks()
 
     def begin(self, launch: Launch) -> None:
         """Start counting a launch from zero."""
         self.sites = tuple(SiteCounts(site) for site in launch.sites)
         self.lines = {}
+        self.copy_counts = CopyCounts()
         self._warp_lanes = launch.warp_lanes
         self._regions, size = _sector_regions(launch)
         self._touched: dict[Kind, npt.NDArray[np.uint8]] = {
@@ -164,6 +178,18 @@ class Counters:
 
     def barrier(self, barrier: Barrier) -> None:
         """Barriers move no bytes."""
+
+    def copies(self, event: CopyEvent) -> None:
+        """Count commits, waits and landings of asynchronous copies; their bytes were counted when they started."""
+        warps = self._masks.rows(event.mask, event.shape, self._warp_lanes).totals[0]
+        counts = self.copy_counts
+        if event.kind == "commit":
+            counts.commits += warps
+        elif event.kind == "wait":
+            counts.waits += warps
+        else:
+            counts.landed += warps
+            counts.overlapped += warps if event.overlapped else 0
 
     def instruction(self, instruction: Instruction) -> None:
         """Count the lanes and the arithmetic of a statement."""

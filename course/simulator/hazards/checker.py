@@ -11,8 +11,9 @@ matters) is compared with a shadow of the memory; shadow_rules has the rule. Dec
   are a race, unless the kernel uses ``threadfence``: then it has a protocol of its own, and plain
   accesses of different threads to global memory are left alone.
 - Shared memory is checked once for all blocks that behave alike.
-- Asynchronous copies (a later chapter) will enter as stores that are *pending* until their wait: a load or
-  store of a pending word by any thread, and a load by another warp before a barrier after the wait.
+- An asynchronous copy is compared as a store of its thread when it starts (others may still read what it will
+  overwrite), and entered as one again when it lands, so that other threads need a barrier after the *wait*. What
+  touches memory between the two is found by the engine (course.simulator.async_copies).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from course.simulator.access import Access, Barrier, Batch, Finding, Instruction, Launch, Site
+from course.simulator.access import Access, Barrier, Batch, CopyEvent, Finding, Instruction, Launch, Site
 from course.simulator.hazards.shadow import MAX_SERIAL, SHADOW, BlockClasses, GlobalShadow, Shadow, value_bytes
 from course.simulator.hazards.shadow_rules import SAME_INSTRUCTION, STORE, UNINITIALISED
 from course.simulator.hazards.texts import describe_barrier, describe_conflict, describe_uninitialised
@@ -64,7 +65,7 @@ class Hazards:
         self._shared_atomics = any(s.space == "shared" and s.kind == "atomic" for s in launch.sites)
         self._table = np.zeros((13, min(len(launch.sites), _MAX_SITES + 1) or 1, 3), np.int64)
         self._constants: dict[int, bytes | None] = {}
-        self._fenced = False
+        self._fenced = self._landing = False
         self._serial = 1
 
     def batch(self, batch: Batch) -> None:
@@ -126,6 +127,18 @@ class Hazards:
                 thread = self._thread_of(first, int(np.argmax(wrong.reshape(-1, wrong.shape[3])[first])))
                 times = barrier.shape[3] // wrong.shape[3]
                 self._add(describe_barrier(barrier.line, thread, int(wrong.sum()) * times), barrier.line)
+
+    def copies(self, event: CopyEvent, lanes: Lanes | None = None) -> None:
+        """Copies that land are stores of now; commits and waits order nothing between threads."""
+        access = event.access
+        if access is None:
+            return
+        self._serial += 1
+        lanes = lanes if lanes is not None else self._masks.lanes(access)
+        if lanes.rows.totals[0]:
+            self._landing = True
+            self._check_shared(access, lanes, None)
+            self._landing = False
 
     def instruction(self, instruction: Instruction) -> None:
         """Arithmetic disturbs nobody."""
@@ -194,7 +207,9 @@ class Hazards:
         batch = (lanes.table, lanes.rows.rows, cases)
         memory = (shadow.state, shadow.lines)
         conflicts = SHADOW.call("check", *batch, *memory, threads, how, stored, self._table)
-        if conflicts:
+        if conflicts and self._landing:  # whoever came between start and landing was told about the copy already
+            self._table[:] = 0
+        elif conflicts:
             self._report(site, access.shape[3])
 
     def _report(self, site: Site, lanes: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from course.simulator.access import Finding, Site
-from course.simulator.hazards.shadow_rules import ATOMIC, LOAD, SAME_INSTRUCTION
+from course.simulator.hazards.shadow_rules import ATOMIC, LOAD, SAME_INSTRUCTION, STORE
 
 __all__ = ["describe_barrier", "describe_conflict", "describe_uninitialised"]
 
@@ -37,11 +37,18 @@ def describe_conflict(
             kind = "missing-syncwarp"
             message += ", in the same warp, and nothing orders the two lanes."
             remedy = "Lanes of a warp may run apart: put cuda.syncwarp() (or cuda.syncthreads()) between the two."
+            if other_site.asynchronous and other_kind == STORE:
+                remedy = "A wait is for the copies of its own thread: put cuda.syncthreads() after it."
         elif scope == 1:
             kind = _race(site)
             message += ", in another warp, and no barrier lies between."
             remedy = "Put cuda.syncthreads() between the two, where every thread of the block passes it."
-            if site.line <= other_site.line:
+            if other_site.asynchronous and other_kind == STORE:
+                remedy = (
+                    "A wait is for the copies of its own thread: put cuda.syncthreads() after it, before other threads "
+                    "use what was copied."
+                )
+            elif site.line <= other_site.line:
                 remedy += " In a loop, a barrier at the end of each round may be the one that is missing."
         else:
             kind = _race(site)

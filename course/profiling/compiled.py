@@ -1,0 +1,292 @@
+"""Registers of a kernel: ``registers(kernel, *args)``. The compiler chooses them, so somebody must ask it.
+
+Three places know them, and the first that does answers: the driver of a GPU, NVIDIA's compiler without a GPU (the
+optional extra `compiler`), and a table of the course's own kernels. Nothing is estimated.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from course import cuda
+from course.cards import card
+from course.simulator.frontend import lookup, python_function, read_source
+from course.simulator.launch import _argument, _kind, prepare
+from course.simulator.names import CudaName, numba_cuda, to_numba
+from course.simulator.typing import ArrayType, _some_device, describe, numba_type
+
+__all__ = [
+    "RECORDED",
+    "RECORDED_CC",
+    "NoCompilerError",
+    "NoRegistersError",
+    "Registers",
+    "ask_compiler",
+    "ask_driver",
+    "assembler",
+    "fingerprint",
+    "gpu_capability",
+    "multiprocessors",
+    "registers",
+]
+
+RECORDED = "h200_registers.json"
+"""The table, in course/measured/ (made by tools/record_registers.py)."""
+RECORDED_CC = (9, 0)
+"""Compute capability of the table."""
+_SECONDS = 120
+_OPTIONS = {"fastmath": False, "opt": True, "debug": False, "launch_bounds": None, "max_registers": None}
+"""Options of `cuda.jit` that change the machine code, and what they are when nobody says anything."""
+_HOW_TO_GET_IT = (
+    "A computer with a GPU knows it, and so does NVIDIA's compiler without one: on Linux, run "
+    "pip install -e '.[compiler]' in the folder of the course, and start the notebook again."
+)
+
+
+class NoRegistersError(RuntimeError):
+    """Nobody here knows the registers of this kernel; the text says who would."""
+
+
+@dataclass(frozen=True)
+class Registers:
+    """What the compiler gave a kernel."""
+
+    kernel: str
+    count: int
+    """Registers of a thread."""
+    local_bytes: int
+    """Local memory of a thread: registers that did not fit (spills), and local arrays."""
+    shared_bytes: int
+    """Static shared memory of a block."""
+    source: str
+    """Who said so."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kernel}: {self.count} registers and {self.local_bytes} B of local memory a thread, "
+            f"{self.shared_bytes} B of shared memory a block ({self.source})"
+        )
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def registers(kernel: Any, *args: Any, cc: tuple[int, int] | None = None) -> Registers:
+    """Registers of ``kernel`` when it is launched with these arguments; nothing is launched.
+
+    cc: compute capability to compile for. None is the GPU of this computer, or (9, 0) where there is none.
+
+    Raises NoRegistersError, with what to do, where neither a GPU nor NVIDIA's compiler nor the table knows.
+    """
+    wanted = cc or RECORDED_CC
+    if cuda.is_available() and cc in (None, gpu_capability()):
+        return ask_driver(kernel, args)
+    try:
+        return ask_compiler(kernel, args, wanted)
+    except NoCompilerError as error:
+        why = str(error)
+    found = _recorded().get(fingerprint(kernel, args)) if wanted == RECORDED_CC else None
+    if found is not None:
+        return found
+    name = python_function(kernel).__name__
+    raise NoRegistersError(
+        f"how many registers {name} gets for compute capability {wanted[0]}.{wanted[1]} is not known here ({why}). "
+        f"{_HOW_TO_GET_IT}"
+    )
+
+
+def multiprocessors() -> int:
+    """SMs of this computer's GPU; without one, those of the H200, which the course's measurements are from."""
+    if not cuda.is_available():
+        return card("H200").multiprocessors
+    return int(numba_cuda().get_current_device().MULTIPROCESSOR_COUNT)
+
+
+# A GPU knows -------------------------------------------------------------------------------------
+
+
+def gpu_capability() -> tuple[int, int]:
+    """Compute capability of this computer's GPU."""
+    return tuple(numba_cuda().get_current_device().compute_capability)
+
+
+def ask_driver(kernel: Any, args: Sequence[Any]) -> Registers:
+    """What the driver of this computer's GPU says (numba's ``get_regs_per_thread()`` asks it, too)."""
+    compiled = _dispatcher(kernel).compile(_signature(kernel, args))
+    device = numba_cuda().get_current_device()
+    name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
+    return Registers(
+        python_function(kernel).__name__, int(compiled.regs_per_thread), int(compiled.local_mem_per_thread),
+        int(compiled.shared_mem_per_block), f"the driver of {name}",
+    )  # fmt: skip
+
+
+def _dispatcher(kernel: Any) -> Any:
+    """numba's dispatcher of a kernel, of this course or numba's own."""
+    if hasattr(kernel, "targetoptions"):
+        return kernel
+    return (kernel if isinstance(kernel, cuda.Kernel) else cuda.jit(python_function(kernel))).numba_dispatcher()
+
+
+def _options(kernel: Any) -> dict[str, Any]:
+    """What the decorator said about the machine code."""
+    said = getattr(kernel, "options", None) or getattr(kernel, "targetoptions", {})
+    return {name: said[name] for name in _OPTIONS if said.get(name) not in (None, _OPTIONS[name])}
+
+
+def _signature(kernel: Any, args: Sequence[Any]) -> tuple[Any, ...]:
+    """numba's types of the arguments, as a launch would give them. Raises KernelTypeError for a wrong kernel."""
+    program, _ = prepare(kernel, args, getattr(kernel, "signature", None))
+    return tuple(numba_type(kind) for kind in program.arguments)
+
+
+# NVIDIA's compiler knows -------------------------------------------------------------------------
+
+
+class NoCompilerError(Exception):
+    """NVIDIA's compiler is not complete here, or does not know this compute capability."""
+
+
+@functools.cache
+def _found() -> tuple[str, str]:
+    """Path of `ptxas`, from the extra `compiler` or a CUDA toolkit; why the compiler cannot be used ('' if it can)."""
+    spec = importlib.util.find_spec("nvidia")
+    folders = [] if spec is None else list(spec.submodule_search_locations or ())
+    names = ("bin/ptxas", "bin/ptxas.exe")
+    wheels = [found for folder in folders for name in names for found in sorted(Path(folder).glob(f"*/{name}"))]
+    tool = str(wheels[-1]) if wheels else shutil.which("ptxas")
+    if tool is None:
+        return "", "NVIDIA's compiler is not installed"
+    try:
+        load = importlib.import_module("cuda.pathfinder").load_nvidia_dynamic_lib
+        for library in ("nvrtc", "nvvm"):
+            load(library)
+    except Exception:  # no such package, or no such library
+        return tool, "NVIDIA's compiler is not complete"
+    return tool, ""
+
+
+def assembler() -> str:
+    """Path of `ptxas`. Raises NoCompilerError where it, or a library that must be with it, is missing."""
+    tool, problem = _found()
+    if problem:
+        raise NoCompilerError(problem)
+    return tool
+
+
+def ask_compiler(kernel: Any, args: Sequence[Any], cc: tuple[int, int] = RECORDED_CC) -> Registers:
+    """What ``ptxas -v`` says: numba makes the PTX, NVIDIA's assembler the machine code. No GPU is needed.
+
+    Raises NoCompilerError where a part of the compiler is missing, or where it does not know `cc`.
+    """
+    tool = assembler()
+    function = python_function(kernel)
+    options = _options(kernel)
+    most = options.pop("max_registers", None)
+    types = _signature(kernel, args)  # an error in the kernel itself shows here
+    try:
+        with _some_device():
+            ptx, _ = numba_cuda().compile_ptx(to_numba(function), types, cc=cc, **options)
+    except Exception as error:  # a library is missing, or too old or too new for the compute capability
+        raise NoCompilerError(f"NVIDIA's compiler failed: {_first_line(error)}") from None
+    command = [tool, "-v", f"-arch=sm_{cc[0]}{cc[1]}"]
+    if most is not None:
+        command.append(f"--maxrregcount={int(most)}")
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "kernel.ptx").write_text(ptx, encoding="utf-8")
+        ran = subprocess.run(
+            [*command, "kernel.ptx", "-o", "kernel.cubin"], cwd=folder, capture_output=True, text=True, timeout=_SECONDS
+        )
+    if ran.returncode:
+        last = (ran.stderr.strip().splitlines() or ["no output"])[-1]
+        raise NoCompilerError(f"ptxas refused: {last[:160]}")
+    count, local, shared = _read(ran.stderr)
+    return Registers(
+        function.__name__, count, local, shared, f"ptxas {_version(tool)} for compute capability {cc[0]}.{cc[1]}"
+    )
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[0] if lines else type(error).__name__)[:160]
+
+
+def _read(output: str) -> tuple[int, int, int]:
+    """Registers, bytes of local memory and bytes of shared memory from what ``ptxas -v`` says of the kernel."""
+    kernel = output[output.index("Compiling entry function") :]
+    found = re.search(r"Used (\d+) registers", kernel)
+    local = re.search(r"(\d+) bytes stack frame", kernel)
+    shared = re.search(r"(\d+) bytes smem", kernel)
+    assert found is not None
+    return int(found[1]), int(local[1]) if local else 0, int(shared[1]) if shared else 0
+
+
+@functools.cache
+def _version(tool: str) -> str:
+    said = subprocess.run([tool, "--version"], capture_output=True, text=True, timeout=_SECONDS).stdout
+    found = re.search(r"V(\d+(?:\.\d+)+)", said)
+    return found[1] if found else "of an unknown version"
+
+
+# A table knows the course's own kernels ----------------------------------------------------------
+
+
+def fingerprint(kernel: Any, args: Sequence[Any]) -> str:
+    """What decides about the machine code of a launch, in 16 letters: text, constants, options and types.
+
+    Comments, annotations and the name of the file change nothing.
+    """
+    kinds = [_kind(_argument(value, "argument"), "argument") for value in args]
+    types = [f"{describe(kind)} {kind.layout if isinstance(kind, ArrayType) else ''}" for kind in kinds]
+    said = repr((list(_texts(python_function(kernel))), sorted(_options(kernel).items()), types))
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+def _texts(function: Any) -> Iterator[str]:
+    """The text of a function, the constants that it takes from around it, and the device functions that it calls."""
+    tree = read_source(function).tree
+    bare = ast.parse(ast.unparse(tree)).body[0]
+    assert isinstance(bare, ast.FunctionDef)
+    bare.decorator_list, bare.returns = [], None
+    for argument in bare.args.args:
+        argument.annotation = None
+    if isinstance(bare.body[0], ast.Expr) and isinstance(bare.body[0].value, ast.Constant):
+        bare.body = bare.body[1:] or [ast.Pass()]
+    yield ast.unparse(bare)
+    own = {*function.__code__.co_varnames, *function.__code__.co_cellvars}
+    for name in sorted({node.id for node in ast.walk(bare) if isinstance(node, ast.Name)} - own):
+        try:
+            value = lookup(function, name)
+        except KeyError:  # the compiler will say that there is no such name
+            continue
+        if hasattr(value, "py_func"):
+            yield from _texts(value.py_func)
+        elif not isinstance(value, (ModuleType, CudaName)):
+            yield f"{name} = {value!r}"
+
+
+@functools.cache
+def _recorded() -> dict[str, Registers]:
+    """Fingerprint -> registers, from the table."""
+    file = resources.files("course.measured").joinpath(RECORDED)
+    content = json.loads(file.read_text(encoding="utf-8"))
+    said = f"recorded: {content['said_by']}, {content['measured_on']['date']}"
+    return {
+        row["fingerprint"]: Registers(row["kernel"], row["registers"], row["local_bytes"], row["shared_bytes"], said)
+        for row in content["kernels"]
+    }

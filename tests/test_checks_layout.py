@@ -1,0 +1,328 @@
+"""Checks of chapter `layout`: right answers, every wrong model by name, and no number given away."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_answers import load, reference
+
+from course import cuda
+from course.checks import check, find, grade, names
+from course.checks.function import Case, WrongModel
+from course.checks.kernel import KernelCheck
+from course.checks.layout import aosoa, bytes_moved, kv, soa
+from course.checks.parts import Choice, ChoiceSet, Misconception, Number, Part
+from course.checks.question import Question
+from course.models.coalescing import coalesce
+from course.models.layout import Records, struct
+from course.profiling.profile import profile
+
+# The numbers of the syllabus, and of practice worked out on paper: written here and nowhere in the package.
+ANSWERS: dict[str, dict[str, Any]] = {
+    "layout/q2": {
+        "aos_sectors": 16, "aos_lines": 4, "soa_sectors": 4, "soa_lines": 1, "all_per_request": 16, "dram_ratio": 1,
+    },
+    "layout/kv_choice": {
+        "values_layout": "dim last", "scores_layout": "tokens last", "byte_factor": 32, "float_factor": 8,
+    },
+    "layout/p1": {"record_bytes": 24, "padding_bytes": 10, "best_bytes": 16},
+    "layout/p2": {"aligned_rows": 1, "pitch_elements": 1008, "padding_bytes": 28},
+    "layout/p3": {"softmax_nchw": 32, "softmax_nhwc": 4, "batch_norm": "NCHW"},
+    "layout/p4": {"aligned_sectors": 12, "packed_requests": 4, "packed_sectors": 48},
+    "layout/p5": {"with_8_tokens": 8, "with_64_tokens": 16},
+    "layout/p6": {"floats": 8, "halves": 16},
+}  # fmt: skip
+POINTS = {"layout/q2": 5, "layout/kv_choice": 4}
+SEEDS = (None, 0, 1, 2, "autumn", 10**30)
+EXERCISE = bytes_moved.EXERCISE
+MODELS = [(wrong, variant) for wrong in EXERCISE.wrong_models for variant in wrong.variants]
+
+
+def question(name: str) -> Question:
+    found = find(name)
+    assert isinstance(found, Question)
+    return found
+
+
+PARTS = [(name, part) for name in ANSWERS for part in question(name).parts]
+NUMBERS = [(name, part) for name, part in PARTS if isinstance(part, Number)]
+WRONG_VALUES = [(name, part, wrong) for name, part in PARTS for wrong in part.misconceptions]
+
+
+def ids(value: object) -> str:
+    return value if isinstance(value, str) else getattr(value, "name", "") or str(getattr(value, "wrong", ""))
+
+
+# Questions ------------------------------------------------------------------------------------------
+
+
+def test_every_question_of_the_chapter_is_asked_here() -> None:
+    assert {name for name in names() if name.startswith("layout/") and isinstance(find(name), Question)} == set(ANSWERS)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_the_answer_worked_out_on_paper_earns_every_point(name: str) -> None:
+    result = check(name, ANSWERS[name])
+    assert result.right
+    assert result.points == result.max_points == POINTS.get(name, len(ANSWERS[name])) == grade(name, ANSWERS[name])
+    assert list(ANSWERS[name]) == list(question(name).keys)
+
+
+@pytest.mark.parametrize(("name", "part"), PARTS, ids=ids)
+def test_one_wrong_part_costs_exactly_its_points(name: str, part: Part) -> None:
+    wrong: object = -999 if isinstance(part, Number) else "nothing of this"
+    assert grade(name, {**ANSWERS[name], part.name: wrong}) == question(name).max_points - part.points
+
+
+@pytest.mark.parametrize(("name", "part", "wrong"), WRONG_VALUES, ids=ids)
+def test_every_wrong_model_is_recognised_and_earns_nothing(name: str, part: Part, wrong: Misconception) -> None:
+    result = check(name, {**ANSWERS[name], part.name: wrong.wrong})  # type: ignore[dict-item]
+    judged = next(p for p in result.parts if p.name == part.name)
+    assert judged.message == wrong.sentence
+    assert judged.points == 0
+
+
+@pytest.mark.parametrize(("name", "part"), NUMBERS, ids=ids)
+def test_numeric_parts_have_three_wrong_models_apart_from_the_answer_and_each_other(name: str, part: Number) -> None:
+    values = [wrong.wrong for wrong in part.misconceptions if isinstance(wrong.wrong, (int, float))]
+    assert len(values) >= 3
+    for one, other in itertools.combinations([*values, part.expected], 2):
+        assert not math.isclose(one, other)
+    assert len({wrong.sentence for wrong in part.misconceptions}) == len(part.misconceptions)
+
+
+@pytest.mark.parametrize(("name", "part"), [(n, p) for n, p in PARTS if isinstance(p, Choice)], ids=ids)
+def test_every_wrong_option_has_its_own_sentence(name: str, part: Choice) -> None:
+    assert {wrong.wrong for wrong in part.misconceptions} == set(part.options) - {part.expected}
+    assert len({wrong.sentence for wrong in part.misconceptions}) == len(part.options) - 1
+
+
+@pytest.mark.parametrize(("name", "part"), PARTS, ids=ids)
+def test_no_sentence_about_a_wrong_answer_carries_a_digit_or_the_right_option(name: str, part: Part) -> None:
+    assert not isinstance(part, ChoiceSet)
+    for sentence in (part.hint, *(wrong.sentence for wrong in part.misconceptions)):
+        assert not re.search(r"\d", sentence)
+        if isinstance(part, Choice):
+            assert part.expected not in sentence
+
+
+@pytest.mark.parametrize("name", [name for name in ANSWERS if name.startswith("layout/p")])
+def test_a_worked_answer_shows_the_number_of_every_part(name: str) -> None:
+    for part in question(name).parts:
+        assert isinstance(part, (Number, Choice))
+        assert f"**{part.expected}**" in question(name).worked or f"**{part.expected:g}**" in question(name).worked
+
+
+# Exercise (a): bytes_moved --------------------------------------------------------------------------
+
+
+def by_brute_force(layout: str, fields: dict[str, int], read: list[str], tile: int) -> int:
+    """Write every byte of 32 records into a dict of its place, then count the sectors of each read."""
+    place: dict[tuple[int, str], int] = {}
+    at = 0
+    groups: list[tuple[range, Iterable[str]]] = {
+        "aos": [(range(i, i + 1), fields) for i in range(32)],
+        "soa": [(range(32), [name]) for name in fields],
+        "aosoa": [(range(i, i + tile), fields) for i in range(0, 32, tile)],
+    }[layout]  # type: ignore[assignment]
+    for records, some in groups:
+        for name in some:
+            for i in records:
+                place[i, name], at = at, at + fields[name]
+        if layout == "soa":
+            at = -(-at // 256) * 256
+    return 32 * sum(len({place[i, name] // 32 for i in range(32)}) for name in read)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_right_function_earns_every_point(seed: int | str | None) -> None:
+    result = check("layout/bytes_moved", by_brute_force, seed)
+    assert result.right
+    assert result.points == 6
+    assert result.feedback == ""
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("wrong", "variant"), MODELS)
+def test_every_wrong_model_of_bytes_moved_is_named(
+    wrong: WrongModel, variant: Callable[..., float], seed: int | str | None
+) -> None:
+    result = check("layout/bytes_moved", variant, seed)
+    assert result.feedback == wrong.sentence
+    assert result.points <= 4
+
+
+def assert_models_differ(cases: Iterable[Case]) -> None:
+    arguments = [case.arguments for case in cases]
+    rows = {
+        wrong.sentence: {tuple(f(*a) for a in arguments) for f in wrong.variants} for wrong in EXERCISE.wrong_models
+    }
+    rows["right"] = {tuple(EXERCISE.reference(*a) for a in arguments)}
+    for one, other in itertools.combinations(rows.values(), 2):
+        assert not one & other
+
+
+@pytest.mark.parametrize("seed", [None, *range(30)])
+def test_wrong_models_differ_from_each_other_and_from_the_right_one(seed: int | None) -> None:
+    assert_models_differ(EXERCISE.cases(seed))
+
+
+def test_wrong_models_differ_on_the_visible_cases_already() -> None:
+    assert_models_differ(case for case in EXERCISE.cases(0) if not case.hidden)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_record_of_a_case_has_padding_and_every_field_exists(seed: int) -> None:
+    for case in EXERCISE.cases(seed):
+        layout, fields, read, tile = case.arguments
+        record = struct({name: {1: "u1", 2: "i2", 4: "f4", 8: "f8"}[size] for name, size in fields.items()})
+        assert record.padding_bytes == 0
+        assert read and set(read) <= set(fields) and len(set(read)) == len(read)
+        assert layout in ("aos", "soa", "aosoa") and tile in (4, 8, 16, 32)
+
+
+@pytest.mark.parametrize("constant", [0, 128, 512, 1024])
+def test_a_constant_earns_nothing(constant: int) -> None:
+    assert grade("layout/bytes_moved", lambda layout, fields, read, tile: constant, 3) == 0
+
+
+def test_hidden_cases_are_not_shown_and_no_sentence_gives_a_number_away() -> None:
+    result = check("layout/bytes_moved", lambda layout, fields, read, tile: fields["nothing"], 4)
+    assert result.points == 0
+    for part in result.parts:
+        assert part.message.count("bytes_moved(") == 1  # the visible case that failed first
+    assert not any(re.search(r"\b(128|512|16|256)\b", wrong.sentence) for wrong in EXERCISE.wrong_models)
+
+
+# Kernel exercises -----------------------------------------------------------------------------------
+
+
+KERNELS: list[KernelCheck] = [soa.EXERCISE, aosoa.EXERCISE, kv.EXERCISE]
+
+
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda e: e.name)
+@pytest.mark.parametrize("seed", [None, 5])
+def test_the_reference_costs_exactly_the_budget(exercise: KernelCheck, seed: int | None) -> None:
+    """A budget below is out of reach, one above lets waste pass."""
+    kernel = load(exercise.name, reference(exercise.name))
+    for case in exercise.cases(seed):
+        budgets = exercise.launch_of(case).budgets
+        found = exercise.attempted(kernel, case, math.inf)
+        assert found.right and found.profile is not None
+        for budget in exercise.budgets:
+            for number, most in budgets[budget.name].items():
+                assert found.profile.total("global", number, budget.kind) == most
+
+
+@pytest.mark.parametrize("exercise", KERNELS[:2], ids=lambda e: e.name)
+def test_hidden_lengths_are_no_multiple_of_a_sector_a_block_or_a_tile(exercise: KernelCheck) -> None:
+    for seed in range(20):
+        hidden = [case.sizes for case in exercise.cases(seed) if case.hidden]
+        assert len(hidden) >= 5
+        assert sum(sizes["n"] % sizes["threads"] != 0 for sizes in hidden) >= len(hidden) - 1
+        assert all(sizes["n"] % sizes.get("tile", 8) for sizes in hidden)
+        assert any(sizes["n"] < sizes.get("tile", 32) for sizes in hidden)
+    assert exercise.cases(1) != exercise.cases(2)
+
+
+def test_tiles_come_in_widths_that_are_no_power_of_two() -> None:
+    widths = {case.sizes["tile"] for case in aosoa.EXERCISE.cases(3)}
+    assert {8, 24, 40} <= widths
+
+
+def test_records_and_their_arrays_hold_the_same_values() -> None:
+    for case in soa.EXERCISE.cases(2):
+        p, fields, _, n, pitch, _ = soa.EXERCISE.launch_of(case).arguments
+        assert p.dtype.isalignedstruct and pitch % 8 == 0 and n <= pitch < n + 8
+        for number, name in enumerate(soa.FIELDS):
+            assert np.array_equal(fields[number * pitch : number * pitch + n], p[name])
+
+
+def test_the_budget_of_the_arrays_is_that_of_rows_that_start_at_a_sector() -> None:
+    n, pitch = 1001, 1008
+    lanes = np.arange(32 * 32).reshape(32, 32)
+    starts = [coalesce(4 * (f * pitch + lanes), 4, lanes < n).sectors.sum() for f in range(4)]
+    model = Records(struct(dict.fromkeys(soa.FIELDS, "f4")), "soa", n).traffic(soa.READ)
+    assert sum(starts) == model.sectors
+
+
+OTHER_PLACES = {
+    "heads within dims": "((block * dims + d) * heads + head) * tokens + token",
+    "one line after the other": "token + tokens * (d + dims * (head + heads * block))",
+    "backwards": "((block * heads + head) * dims + d) * tokens + tokens - 1 - token",
+}
+
+
+@pytest.mark.parametrize("formula", OTHER_PLACES.values(), ids=OTHER_PLACES)
+@pytest.mark.parametrize("seed", [None, 0, "autumn"])
+def test_any_layout_with_the_tokens_last_is_right(formula: str, seed: int | str | None) -> None:
+    head = "@cuda.jit(device=True)\ndef place(block, token, head, d, tokens, heads, dims):\n    return "
+    assert grade("layout/kv", load("layout/kv", head + formula), seed) == 6
+
+
+def test_a_plain_function_and_one_of_numba_are_places_too() -> None:
+    from numba import cuda as numba_cuda
+
+    place = load("layout/kv", reference("layout/kv"))
+    assert grade("layout/kv", place.py_func, 1) == 6  # type: ignore[attr-defined]
+    assert grade("layout/kv", numba_cuda.jit(device=True)(place.py_func), 1) == 6  # type: ignore[attr-defined]
+
+
+def test_feedback_on_a_place_names_no_line_number_of_a_kernel_that_nobody_sees() -> None:
+    for text in ("block", "((block * tokens + token) * heads + head) * dims + d", "-1 - token", "block * 10**6"):
+        head = "@cuda.jit(device=True)\ndef place(block, token, head, d, tokens, heads, dims):\n    return "
+        result = check("layout/kv", load("layout/kv", head + text), 2)
+        assert not result.right
+        for part in result.parts:
+            assert not re.search(r"\bline \d", part.message, re.I), part.message
+
+
+@pytest.mark.parametrize("value", [print, int, cuda, object(), type("Place", (), {"__call__": lambda *_: 0})()])
+def test_what_no_kernel_can_call_earns_nothing(value: object, capsys: pytest.CaptureFixture[str]) -> None:
+    assert grade("layout/kv", value, 1) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_cache_whose_numbers_share_places_is_a_finding() -> None:
+    head = "@cuda.jit(device=True)\ndef place(block, token, head, d, tokens, heads, dims):\n    return "
+    result = check("layout/kv", load("layout/kv", head + "(block * heads + head) * dims * tokens + token"), 2)
+    assert result.points == 0
+    messages = {part.name: part.message for part in result.parts}
+    assert "the same element of cache" in messages["findings"]
+    assert "index of its own" in messages["results"]
+
+
+def test_the_budget_of_the_cache_is_what_a_brute_force_count_gives() -> None:
+    blocks, tokens, heads, dims = 3, 8, 2, 4
+    total = 0
+    for head, d, warp in itertools.product(range(heads), range(dims), range(1)):
+        lanes = range(32 * warp, min(32 * warp + 32, blocks * tokens))
+        index = [((i // tokens * heads + head) * dims + d) * tokens + i % tokens for i in lanes]
+        total += len({4 * at // 32 for at in index}) + 1
+    assert kv.budget(blocks, tokens, heads, dims) == total
+
+
+# What the exercises rely on ---------------------------------------------------------------------------
+
+
+@cuda.jit
+def read_x(p, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = p[i].x
+
+
+@pytest.mark.parametrize("order", [(False, True), (True, False)])
+def test_packed_and_aligned_records_are_told_apart_whichever_a_kernel_saw_first(order: tuple[bool, bool]) -> None:
+    """NumPy calls the two types equal."""
+    kernel = cuda.jit(read_x.py_func)
+    for align in order:
+        dtype = np.dtype([("x", "f4"), ("y", "f4")], align=align)
+        seen = profile(kernel, 1, 32, np.zeros(32, dtype), np.zeros(32, np.float32))
+        assert seen.total("global", "instructions", "load") == (1 if align else 4)
