@@ -64,6 +64,6 @@ TERMS = (
     Term("occupancy", "resident warps ÷ warp slots", "occupancy"),
     Term("bytes in flight", "what has been asked for and has not arrived: latency × bandwidth are needed", "occupancy"),
     Term("spill", "a value that found no register and lies in local memory", "occupancy"),
-    Term("commit group", "the copies that one commit closes, and that one wait waits for", "cp_async"),
+    Term("commit", "closes a group of copies that a thread has started; a wait waits for groups", "cp_async"),
     Term("double buffering", "loading one tile while another one is used", "cp_async"),
 )

@@ -228,7 +228,7 @@ def test_names_lists_every_check_and_each_has_statement_and_keys() -> None:
     assert len(set(names())) == len(names())
     for name in names():
         assert find(name).name == name
-        assert len(find(name).statement) > 80
+        assert len(find(name).statement) > 60
         assert find(name).keys
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 __all__ = ["ANSWERS"]
 
 ANSWERS = {
-    # Takes three words for a width, forgets the alignment of the shared address, and halves the time.
+    # Forgets twelve bytes and the alignment of the shared address, and halves the time.
     "c-answer": """\
 c = dict(
-    legal={"4", "8", "12", "16"}, fails={"one byte"}, one_buffer=3 * (4 + 6), two_buffers=3 * (4 + 6) / 2,
+    legal={"4", "8", "16"}, fails={"one byte"}, one_buffer=3 * (4 + 6), two_buffers=3 * (4 + 6) / 2,
 )""",
     # The element always fits, so it takes the width of four floats wherever the matrix is float32.
     "widths-answer": ("widths = dict(plain=16, odd=16, even=16, padded=16, padded_by_four=16, pixels=0)"),

@@ -84,7 +84,10 @@ _fills = next(t for t in range(32, 1025, 32) if occupancy(_A100, t, 32).occupanc
 
 P2 = Question(
     name="occupancy/p2",
-    statement="A kernel with 32 registers and no shared memory runs on an A100.",
+    statement=(
+        "A kernel with 32 registers and no shared memory runs on an A100. How many of its blocks are resident, and how "
+        "small may a block be?"
+    ),
     parts=(
         Number(
             name="blocks",
@@ -210,7 +213,7 @@ _plain = _H200.registers_per_sm // (5 * 256)
 
 P4 = Question(
     name="occupancy/p4",
-    statement="Blocks have 256 threads, on an H200. How many registers may a thread have at most?",
+    statement="Launch bounds: blocks have 256 threads, on an H200. How many registers may a thread have at most?",
     parts=(
         Number(
             name="five",
