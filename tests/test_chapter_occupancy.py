@@ -297,6 +297,41 @@ def test_littles_bound_holds_in_every_row_and_seven_tenths_are_reached(ran: Ran)
     assert all(share > 80 for sectors, _, _, share in rows.values() if sectors >= 12)
 
 
+def lab_times(name: str) -> list[float]:
+    """Microseconds, line by line."""
+    return [float(t) for t in re.findall(r": +([\d.]+) µs", measured.lab(f"occupancy/{name}").text)]
+
+
+def test_fewer_warps_with_more_loads_copy_nearly_as_fast(ran: Ran) -> None:
+    lines = measured.lab("occupancy/copy-time").text.splitlines()
+    rows = {tuple(map(int, line.split()[:2])): tuple(map(int, line.split()[2:4])) for line in lines[1:]}
+    assert len(rows) == 16
+    predicted = {(int(row[0]), int(row[1])): row[2] for row in ran.numbers("copy-time")[1:]}
+    for launch, (bound, seen) in rows.items():
+        assert seen < bound == predicted[launch]
+    same = [rows[loads, 8 // loads][1] for loads in (1, 2, 4, 8)]
+    assert same == sorted(same, reverse=True) and same[-1] > 0.8 * same[0]  # "hardly a fifth"
+    assert rows[8, 2][1] > rows[1, 8][1]  # eight loads in 16 warps, one in 64
+    assert rows[8, 8][1] < max(seen for _, seen in rows.values())
+
+
+def test_half_of_the_warps_multiply_more_than_twice_as_fast(ran: Ran) -> None:
+    one, four, sixteen, most = lab_times("product-time")
+    assert sixteen < four / 2  # 40 to 72 registers
+    assert most < sixteen < one < four
+    counts = [
+        registers(kernels.product(side), *[np.zeros((64, 64), np.float32)] * 3, cc=(9, 0)).count for side in (2, 4, 8)
+    ]
+    assert counts[:2] == [40, 72]
+    assert float(occupancy("H200", 256, counts[2]).occupancy) == 1 / 8
+    assert "1 block, 8 of 64 warps" in ran.printed["silicon-product"]
+
+
+def test_launch_bounds_made_the_product_slower_with_and_without_spills() -> None:
+    free, four, eight = lab_times("bounds-time")
+    assert free < 0.8 * four < four < eight
+
+
 def test_occupancy_does_not_say_how_fast_a_kernel_is() -> None:
     at = {run.name: run for run in measured.bandwidth().timings}
     bare, padded = at["tr T32+0 rows8"], at["tr T32+1 rows8"]

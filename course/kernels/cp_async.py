@@ -1,8 +1,8 @@
-"""The kernels of chapter `cp_async`: one tiled loop, with three ways to bring the tiles.
+"""The kernels of chapter `cp_async`: one loop over tiles, with three ways to bring the tiles.
 
-Thread i adds up its distance to every point of y: ``out[i] = sum of |x[i] - y[j]|``. The block brings y to shared
-memory tile by tile, `each` elements a thread. x has a whole number of blocks, y a whole number of tiles. Shared
-arrays have constant shapes, so each kernel is made for its block and its tile.
+Every number of y is replaced by the sum of its group of eight: numbers 0 to 7 are a group, 8 to 15 the next one. A
+block walks along its own stretch of y, `tiles` tiles long, and brings each tile to shared memory, `each` numbers a
+thread. Shared arrays have constant shapes, so each kernel is made for its block and its tile.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numba import float32
 
 from course import cuda
 
-__all__ = ["arguments", "examples", "in_registers", "synchronous", "with_copies"]
+__all__ = ["arguments", "examples", "group_sums", "in_registers", "synchronous", "with_copies"]
 
 
 def synchronous(threads: int, each: int = 1) -> Any:
@@ -22,18 +22,21 @@ def synchronous(threads: int, each: int = 1) -> Any:
     size = threads * each
 
     @cuda.jit
-    def synchronous_kernel(x: Any, y: Any, out: Any) -> None:
+    def synchronous_kernel(y: Any, out: Any, tiles: Any) -> None:
         tile = cuda.shared.array(size, float32)
-        t, i = cuda.threadIdx.x, cuda.grid(1)
-        mine, total = x[i], float32(0)
-        for first in range(0, y.size, size):
+        t = cuda.threadIdx.x
+        first = cuda.blockIdx.x * tiles * size
+        for k in range(tiles):
             for e in range(each):
-                tile[e * threads + t] = y[first + e * threads + t]
+                tile[e * threads + t] = y[first + k * size + e * threads + t]
             cuda.syncthreads()
-            for j in range(size):
-                total += abs(mine - tile[j])
+            for e in range(each):
+                place = e * threads + t
+                total = float32(0)
+                for j in range(8):
+                    total += tile[place // 8 * 8 + j]
+                out[first + k * size + place] = total
             cuda.syncthreads()
-        out[i] = total
 
     return synchronous_kernel
 
@@ -44,69 +47,79 @@ def in_registers(threads: int, each: int = 1) -> Any:
     shape = (2, size)
 
     @cuda.jit
-    def in_registers_kernel(x: Any, y: Any, out: Any) -> None:
+    def in_registers_kernel(y: Any, out: Any, tiles: Any) -> None:
         tile = cuda.shared.array(shape, float32)
         held = cuda.local.array(each, float32)
-        t, i = cuda.threadIdx.x, cuda.grid(1)
-        mine, total = x[i], float32(0)
+        t = cuda.threadIdx.x
+        first = cuda.blockIdx.x * tiles * size
         for e in range(each):
-            held[e] = y[e * threads + t]
-        for k in range(y.size // size):
+            held[e] = y[first + e * threads + t]
+        for k in range(tiles):
             for e in range(each):
                 tile[k % 2, e * threads + t] = held[e]
             cuda.syncthreads()
-            if k + 1 < y.size // size:
+            if k + 1 < tiles:
                 for e in range(each):
-                    held[e] = y[(k + 1) * size + e * threads + t]
-            for j in range(size):
-                total += abs(mine - tile[k % 2, j])
-        out[i] = total
+                    held[e] = y[first + (k + 1) * size + e * threads + t]
+            for e in range(each):
+                place = e * threads + t
+                total = float32(0)
+                for j in range(8):
+                    total += tile[k % 2, place // 8 * 8 + j]
+                out[first + k * size + place] = total
 
     return in_registers_kernel
 
 
 def with_copies(threads: int, each: int = 1, stages: int = 2) -> Any:
-    """Make the kernel whose tiles come with `cp_async`, `stages` - 1 of them ahead. y has so many tiles at least."""
+    """Make the kernel whose tiles come with `cp_async`, `stages` - 1 of them ahead; there are so many tiles at least."""
     size = threads * each
     shape, ahead, groups = (stages, size), stages - 1, stages - 2
 
     @cuda.jit
-    def with_copies_kernel(x: Any, y: Any, out: Any) -> None:
+    def with_copies_kernel(y: Any, out: Any, tiles: Any) -> None:
         tile = cuda.shared.array(shape, float32)
-        t, i = cuda.threadIdx.x, cuda.grid(1)
-        mine, total = x[i], float32(0)
+        t = cuda.threadIdx.x
+        first = cuda.blockIdx.x * tiles * size
         for k in range(ahead):
             for e in range(each):
-                cuda.cp_async(tile, (k, e * threads + t), y, k * size + e * threads + t, 4)
+                cuda.cp_async(tile, (k, e * threads + t), y, first + k * size + e * threads + t, 4)
             cuda.cp_async_commit()
-        for k in range(y.size // size):
+        for k in range(tiles):
             cuda.cp_async_wait(groups)
             cuda.syncthreads()
-            if k + ahead < y.size // size:
+            if k + ahead < tiles:
                 for e in range(each):
                     place = e * threads + t
-                    cuda.cp_async(tile, ((k + ahead) % stages, place), y, (k + ahead) * size + place, 4)
+                    cuda.cp_async(tile, ((k + ahead) % stages, place), y, first + (k + ahead) * size + place, 4)
             cuda.cp_async_commit()
-            for j in range(size):
-                total += abs(mine - tile[k % stages, j])
-        out[i] = total
+            for e in range(each):
+                place = e * threads + t
+                total = float32(0)
+                for j in range(8):
+                    total += tile[k % stages, place // 8 * 8 + j]
+                out[first + k * size + place] = total
 
     return with_copies_kernel
 
 
-def arguments(blocks: int, points: int, threads: int = 64, seed: int = 1) -> tuple[Any, Any, Any]:
-    """x for so many blocks, so many points y, and room for the sums."""
-    generator = np.random.default_rng(seed)
-    x, y = (generator.random(count, dtype=np.float32) for count in (blocks * threads, points))
-    return x, y, np.zeros_like(x)
+def arguments(blocks: int, tiles: int, numbers: int = 64) -> tuple[Any, Any, int]:
+    """y for so many blocks of so many tiles of so many numbers, room for the sums, and the tiles of a block."""
+    y = np.arange(blocks * tiles * numbers, dtype=np.float32) % 1000
+    return y, np.zeros_like(y), tiles
+
+
+def group_sums(y: Any) -> Any:
+    """What the kernels compute, by NumPy."""
+    return y.reshape(-1, 8).sum(axis=1).repeat(8)
 
 
 def examples() -> dict[str, tuple[Any, tuple[Any, ...]]]:
     """Launches of which the chapter shows the registers: name -> (kernel, arguments)."""
     made = {
-        f"{make.__name__}(64, {each})": (make(64, each), arguments(1, 64 * each))
+        f"{make.__name__}(64, {each})": (make(64, each), arguments(1, 2, 64 * each))
         for each in (1, 16)
         for make in (synchronous, in_registers, with_copies)
     }
-    deep = {f"with_copies(64, {each}, 3)": (with_copies(64, each, 3), arguments(1, 192 * each)) for each in (1, 16)}
+    deep = {f"with_copies(64, {each}, 4)": (with_copies(64, each, 4), arguments(1, 4, 64 * each)) for each in (1, 16)}
     return made | deep
