@@ -1,8 +1,8 @@
 """The kernels of chapter `cp_async`: one loop over tiles, with three ways to bring the tiles.
 
-Every number of y is replaced by the sum of its group of eight: numbers 0 to 7 are a group, 8 to 15 the next one. A
-block walks along its own stretch of y, `tiles` tiles long, and brings each tile to shared memory, `each` numbers a
-thread. Shared arrays have constant shapes, so each kernel is made for its block and its tile.
+Every 64 numbers of y are a table of 8 rows and 8 columns, and each number is replaced by the sum of its column. A block
+walks along its own stretch of y, `tiles` tiles long, and brings each tile to shared memory, `each` numbers a thread.
+Shared arrays have constant shapes, so each kernel is made for its block and its tile.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numba import float32
 
 from course import cuda
 
-__all__ = ["arguments", "examples", "group_sums", "in_registers", "synchronous", "with_copies"]
+__all__ = ["arguments", "column_sums", "examples", "in_registers", "synchronous", "with_copies"]
 
 
 def synchronous(threads: int, each: int = 1) -> Any:
@@ -34,7 +34,7 @@ def synchronous(threads: int, each: int = 1) -> Any:
                 place = e * threads + t
                 total = float32(0)
                 for j in range(8):
-                    total += tile[place // 8 * 8 + j]
+                    total += tile[place // 64 * 64 + place % 8 + 8 * j]
                 out[first + k * size + place] = total
             cuda.syncthreads()
 
@@ -65,7 +65,7 @@ def in_registers(threads: int, each: int = 1) -> Any:
                 place = e * threads + t
                 total = float32(0)
                 for j in range(8):
-                    total += tile[k % 2, place // 8 * 8 + j]
+                    total += tile[k % 2, place // 64 * 64 + place % 8 + 8 * j]
                 out[first + k * size + place] = total
 
     return in_registers_kernel
@@ -97,7 +97,7 @@ def with_copies(threads: int, each: int = 1, stages: int = 2) -> Any:
                 place = e * threads + t
                 total = float32(0)
                 for j in range(8):
-                    total += tile[k % stages, place // 8 * 8 + j]
+                    total += tile[k % stages, place // 64 * 64 + place % 8 + 8 * j]
                 out[first + k * size + place] = total
 
     return with_copies_kernel
@@ -109,9 +109,9 @@ def arguments(blocks: int, tiles: int, numbers: int = 64) -> tuple[Any, Any, int
     return y, np.zeros_like(y), tiles
 
 
-def group_sums(y: Any) -> Any:
+def column_sums(y: Any) -> Any:
     """What the kernels compute, by NumPy."""
-    return y.reshape(-1, 8).sum(axis=1).repeat(8)
+    return y.reshape(-1, 8, 8).sum(axis=1, keepdims=True).repeat(8, axis=1).ravel()
 
 
 def examples() -> dict[str, tuple[Any, tuple[Any, ...]]]:
