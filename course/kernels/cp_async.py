@@ -72,7 +72,7 @@ def in_registers(threads: int, each: int = 1) -> Any:
 
 
 def with_copies(threads: int, each: int = 1, stages: int = 2) -> Any:
-    """Make the kernel whose tiles come with `cp_async`, `stages` - 1 of them ahead; there are so many tiles at least."""
+    """Make the kernel whose tiles come with `cp_async`, `stages` - 1 ahead; there are as many tiles at least."""
     size = threads * each
     shape, ahead, groups = (stages, size), stages - 1, stages - 2
 
