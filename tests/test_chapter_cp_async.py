@@ -17,7 +17,6 @@ from autograder.cells import nbgrader_of, split
 from course import measured
 from course.cards import CARDS
 from course.kernels import cp_async as kernels
-from course.models.occupancy import occupancy
 from course.models.pipeline import async_copy, pipeline, pipeline_time
 from course.profiling.compiled import registers
 from course.profiling.profile import profile
@@ -128,10 +127,10 @@ def test_the_list_of_what_overlap_cannot_help_is_what_the_model_says() -> None:
 def test_every_kernel_of_the_chapter_gives_the_sums_that_numpy_gives(ran: Ran) -> None:
     for name in ("load_then_compute", "hold_next", "copy_next"):
         _check(ran.space[name], 1)
-    for each in (1, 2, 4, 16):
+    for each in (1, 2, 4, 32):
         for make in (kernels.synchronous, kernels.in_registers, kernels.with_copies):
             _check(make(64, each), each)
-        for stages in (3, 4, 8):
+        for stages in (3, 4, 8 if each < 32 else 5):  # a block can declare no more than 48 KiB
             _check(kernels.with_copies(64, each, stages), each)
 
 
@@ -274,12 +273,12 @@ def test_which_copies_are_legal(ran: Ran) -> None:
 def test_a_held_tile_costs_registers_and_copies_give_them_back(ran: Ran) -> None:
     rows = [line.rsplit(maxsplit=2)[1:] for line in ran.printed["run-freed"].splitlines()[1:7]]
     used = [int(count) for count, _ in rows]
-    assert max(used[:3]) - min(used[:3]) <= 1  # "nothing to save"
+    assert max(used[:3]) - min(used[:3]) <= 8  # "little to save"
     plain, held, copied = used[3:]
-    assert held >= plain + 16  # one register for each of the 16 numbers, at least
-    assert plain <= copied < held
+    assert held >= plain + 32  # a register for each of the 32 numbers, at least
+    assert copied <= plain
     fits = [int(blocks) for _, blocks in rows]
-    assert fits[4] < fits[5]
+    assert fits[4] < fits[3] <= fits[5]
 
 
 def test_the_recorded_registers_are_those_of_the_kernels_that_the_chapter_asks_about() -> None:
@@ -298,9 +297,3 @@ def test_a_t4_has_no_such_copy_and_an_a100_has(ran: Ran) -> None:
 
 def test_without_a_gpu_the_lab_says_so(ran: Ran) -> None:
     assert ran.printed["columns-time"].count("no GPU here") == 15
-
-
-def test_the_worked_numbers_of_practice_are_those_of_the_tables_above(ran: Ran) -> None:
-    table = {int(row[0]): row[2] for row in ran.rows("stages-occupancy")[:5]}
-    assert (table[2], table[4]) == (4, 2)
-    assert int(occupancy("a100-80gb", 256, 48).blocks_per_sm) == 5

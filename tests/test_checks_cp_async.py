@@ -31,7 +31,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "cp_async/widths": {"plain": 16, "odd": 4, "even": 8, "padded": 4, "padded_by_four": 16, "pixels": 0},
     "cp_async/p1": {"wait_1": 1, "wait_0": 3, "wait_2": 0},
     "cp_async/p2": {"two_buffers": 100, "four_buffers": 44, "enough_buffers": 4},
-    "cp_async/p3": {"two_stages": 4, "four_stages": 2, "most_stages": 5},
+    "cp_async/p3": {"two_stages": 2, "four_stages": 1, "most_stages": 3},
     "cp_async/p4": {"freed": 24, "blocks_before": 3, "blocks_after": 5},
     "cp_async/p5": {"many_tiles": 4 / 3, "four_tiles": 1.6},
 }  # fmt: skip

@@ -72,9 +72,13 @@ def in_registers(threads: int, each: int = 1) -> Any:
 
 
 def with_copies(threads: int, each: int = 1, stages: int = 2) -> Any:
-    """Make the kernel whose tiles come with `cp_async`, `stages` - 1 ahead; there are as many tiles at least."""
-    size = threads * each
+    """Make the kernel whose tiles come with `cp_async`, `stages` - 1 of them ahead. There must be that many at least.
+
+    Copies are as wide as `each` allows: four numbers at a time, or one.
+    """
+    size, wide = threads * each, 1 if each % 4 else 4
     shape, ahead, groups = (stages, size), stages - 1, stages - 2
+    copies, nbytes = each // wide, 4 * wide
 
     @cuda.jit
     def with_copies_kernel(y: Any, out: Any, tiles: Any) -> None:
@@ -82,16 +86,17 @@ def with_copies(threads: int, each: int = 1, stages: int = 2) -> Any:
         t = cuda.threadIdx.x
         first = cuda.blockIdx.x * tiles * size
         for k in range(ahead):
-            for e in range(each):
-                cuda.cp_async(tile, (k, e * threads + t), y, first + k * size + e * threads + t, 4)
+            for c in range(copies):
+                place = wide * (c * threads + t)
+                cuda.cp_async(tile, (k, place), y, first + k * size + place, nbytes)
             cuda.cp_async_commit()
         for k in range(tiles):
             cuda.cp_async_wait(groups)
             cuda.syncthreads()
             if k + ahead < tiles:
-                for e in range(each):
-                    place = e * threads + t
-                    cuda.cp_async(tile, ((k + ahead) % stages, place), y, first + (k + ahead) * size + place, 4)
+                for c in range(copies):
+                    place = wide * (c * threads + t)
+                    cuda.cp_async(tile, ((k + ahead) % stages, place), y, first + (k + ahead) * size + place, nbytes)
             cuda.cp_async_commit()
             for e in range(each):
                 place = e * threads + t
@@ -118,8 +123,8 @@ def examples() -> dict[str, tuple[Any, tuple[Any, ...]]]:
     """Launches of which the chapter shows the registers: name -> (kernel, arguments)."""
     made = {
         f"{make.__name__}(64, {each})": (make(64, each), arguments(1, 2, 64 * each))
-        for each in (1, 16)
+        for each in (1, 32)
         for make in (synchronous, in_registers, with_copies)
     }
-    deep = {f"with_copies(64, {each}, 4)": (with_copies(64, each, 4), arguments(1, 4, 64 * each)) for each in (1, 16)}
+    deep = {f"with_copies(64, {each}, 4)": (with_copies(64, each, 4), arguments(1, 4, 64 * each)) for each in (1, 32)}
     return made | deep

@@ -17,7 +17,7 @@ _THREADS = 256
 
 # p3: the price of a stage -------------------------------------------------------------------------
 
-_TILE, _REGISTERS = 16 * 1024, 32
+_TILE, _REGISTERS = 27 * 1024, 32
 _blocks = {stages: int(occupancy(_CARD, _THREADS, _REGISTERS, stages * _TILE).blocks_per_sm) for stages in (1, 2, 3, 4)}
 _without = int(occupancy(_CARD, _THREADS, _REGISTERS, 0).blocks_per_sm)
 _two_blocks = largest_stages(_CARD, _TILE, 2, threads_per_block=_THREADS, registers_per_thread=_REGISTERS)
@@ -25,7 +25,7 @@ _two_blocks = largest_stages(_CARD, _TILE, 2, threads_per_block=_THREADS, regist
 P3 = Question(
     name="cp_async/p3",
     statement=(
-        "A block of 256 threads with 32 registers each keeps tiles of 16 KiB on an A100 (80 GB). The SM has 164 KiB of "
+        "A block of 256 threads with 32 registers each keeps tiles of 27 KiB on an A100 (80 GB). The SM has 164 KiB of "
         "shared memory, and 1 KiB is reserved for each block."
     ),
     parts=(
@@ -38,7 +38,7 @@ P3 = Question(
             hint="What does one block take, with what is reserved for it?",
             misconceptions=(
                 Misconception(_sm.shared_bytes_per_sm // (2 * _TILE), "This forgets what is reserved for each block."),
-                Misconception(_blocks[1], "This is with one stage, or with no shared memory at all."),
+                Misconception(_blocks[1], "This is with one stage."),
                 Misconception(_blocks[4], "This is with four stages."),
             ),
         ),
@@ -50,8 +50,8 @@ P3 = Question(
             expected=_blocks[4],
             hint="Twice the stages take twice the shared memory.",
             misconceptions=(
-                Misconception(_blocks[2], "This is with two stages."),
-                Misconception(_blocks[3], "This is with three stages."),
+                Misconception(_blocks[2], "This is with two stages, or with three."),
+                Misconception(_blocks[1], "This is with one stage."),
                 Misconception(_without, "This is without shared memory."),
             ),
         ),
