@@ -2,132 +2,26 @@
 
 from __future__ import annotations
 
-import linecache
-import math
 import re
 from typing import Any
 
 import nbformat
 import numpy as np
 import pytest
+from chapter_run import run_cell
+from paper_answers import ANSWERS
 
 from autograder.cells import nbgrader_of
 from autograder.settings import ROOT
-from course import check, cuda, explore, measured, profile, worked
-from course.checks import find
+from course import cuda, explore, measured, profile
 from course.checks.coalescing import practice
-from course.checks.parts import Choice, ChoiceSet, Misconception, Number, Part
 from course.explorers import _coalescing
 from course.models.coalescing import coalesce, index_addresses, lane_addresses
-
-# Worked out by hand from the lessons and the syllabus; the package computes them.
-ANSWERS: dict[str, dict[str, Any]] = {
-    "coalescing/p1": {
-        "requested_bytes": 128, "transferred_bytes": 1024, "efficiency": 0.125, "line_efficiency": 4 / 128,
-    },
-    "coalescing/p2": {"with_sectors": 0.6, "with_blocks": 0.3},
-    "coalescing/p3": {"bytes_1": 32, "bytes_2": 16, "bytes_4": 8, "bytes_16": 2},
-    "coalescing/p4": {
-        "half_best": 2, "float_5": "misaligned", "wide_16": "best", "float_16": "stride", "float_1": "broadcast",
-    },
-    "coalescing/p5": {"before": 3, "wide": 249, "after": 1, "moved": "the same"},
-    "coalescing/p6": {
-        "one_place": 1, "two_places": 2, "lower_half": 2, "even_lanes": 4, "constant": "one place",
-    },
-    "coalescing/p7": {"index_sectors": 4, "most": 32, "row_sectors": 4, "helps": ["sort", "rows"]},
-    "coalescing/p8": {"block_16_16": 4, "block_4_64": 8, "block_1_256": 32, "block_33_3": 5},
-    "coalescing/p9": {
-        "row_sums_l1": 8, "row_sums_dram": 1, "every_eighth_dram": 8,
-        "repaired": ["row sums", "byte by byte", "small table"],
-    },
-}  # fmt: skip
-PARTS = [(question.name, part) for question in practice.QUESTIONS for part in question.parts]
-
-
-def ids(value: object) -> str:
-    return value if isinstance(value, str) else getattr(value, "name", "") or str(getattr(value, "wrong", ""))
-
-
-# ---- practice --------------------------------------------------------------------------------------
-
-
-def test_the_practice_questions_are_these() -> None:
-    assert [question.name for question in practice.QUESTIONS] == list(ANSWERS)
-
-
-@pytest.mark.parametrize("name", ANSWERS)
-def test_the_answer_worked_out_by_hand_is_right(name: str) -> None:
-    result = check(name, ANSWERS[name])
-    assert result.right, result
-    assert list(ANSWERS[name]) == list(find(name).keys)
-
-
-@pytest.mark.parametrize(("name", "part"), PARTS, ids=ids)
-def test_one_wrong_part_costs_exactly_its_points(name: str, part: Part) -> None:
-    wrong: object = -999 if isinstance(part, Number) else "nothing of this"
-    assert check(name, {**ANSWERS[name], part.name: wrong}).points == find(name).max_points - part.points
-
-
-@pytest.mark.parametrize(
-    ("name", "part", "wrong"),
-    [(n, p, w) for n, p in PARTS if not isinstance(p, ChoiceSet) for w in p.misconceptions],
-    ids=ids,
-)
-def test_every_wrong_model_is_named(name: str, part: Part, wrong: Misconception) -> None:
-    judged = next(p for p in check(name, {**ANSWERS[name], part.name: wrong.wrong}).parts if p.name == part.name)
-    assert (judged.message, judged.points) == (wrong.sentence, 0)
-
-
-@pytest.mark.parametrize(("name", "part"), [(n, p) for n, p in PARTS if isinstance(p, Number)], ids=ids)
-def test_a_number_has_three_wrong_models_apart_from_the_answer_and_each_other(name: str, part: Number) -> None:
-    values = [wrong.wrong for wrong in part.misconceptions]
-    assert len(values) >= 3
-    everything = [*values, part.expected, *([100 * part.expected] if part.fraction else [])]
-    for index, one in enumerate(everything):
-        assert not any(math.isclose(one, other, rel_tol=2 * part.tolerance) for other in everything[index + 1 :])
-    assert len({wrong.sentence for wrong in part.misconceptions}) == len(values)
-
-
-@pytest.mark.parametrize(("name", "part"), [(n, p) for n, p in PARTS if isinstance(p, (Choice, ChoiceSet))], ids=ids)
-def test_every_wrong_option_has_its_own_sentence(name: str, part: Choice | ChoiceSet) -> None:
-    right = {part.expected} if isinstance(part, Choice) else part.expected
-    assert {wrong.wrong for wrong in part.misconceptions} == set(part.options) - right
-    assert len({wrong.sentence for wrong in part.misconceptions}) == len(part.misconceptions)
-    for wrong in part.misconceptions:
-        given = wrong.wrong if isinstance(part, Choice) else [*part.expected, wrong.wrong]
-        judged = next(p for p in check(name, {**ANSWERS[name], part.name: given}).parts if p.name == part.name)
-        assert wrong.sentence in judged.message
-
-
-@pytest.mark.parametrize(("name", "part"), PARTS, ids=ids)
-def test_no_sentence_about_a_wrong_answer_carries_a_digit(name: str, part: Part) -> None:
-    for sentence in (part.hint, *(wrong.sentence for wrong in part.misconceptions)):
-        assert not re.search(r"\d", sentence)
-
-
-@pytest.mark.parametrize("question", practice.QUESTIONS, ids=ids)
-def test_a_worked_answer_shows_after_an_attempt_and_holds_every_answer(question: Any, monkeypatch, tmp_path) -> None:
-    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path))
-    monkeypatch.setattr("course.checks.progress._session", {})
-    assert str(worked(question.name)).startswith("Try it first")
-    check(question.name, {question.parts[0].name: -1})
-    shown = re.findall(r"\*\*([^*]+)\*\*", str(worked(question.name)))
-    for part in question.parts:
-        if isinstance(part, Number):
-            given = [float(number) for text in shown for number in re.findall(r"\d+(?:\.\d+)?", text)]
-            assert any(math.isclose(one, part.expected, rel_tol=1e-6) for one in given), (part.name, shown)
-        elif isinstance(part, Choice):
-            assert any(part.expected in text for text in shown)
-        else:
-            assert all(option.lower() in question.worked.lower() for option in part.expected)
 
 
 def test_the_h200_stays_below_what_is_left_of_its_bandwidth() -> None:
     left = ANSWERS["coalescing/p2"]["with_blocks"] * 1000
     assert 0.75 * left < measured.bandwidth("rd stride 32")["rd stride 32"].useful_gb_per_s < left
-
-
-# ---- the notebook: its labs run here cell by cell ------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -147,9 +41,7 @@ def space(notebook) -> dict[str, Any]:
     ids = [cell.id for cell in notebook.cells]
     run = notebook.cells[ids.index("run-stride") : ids.index("fix")]
     for cell in [notebook.cells[ids.index("setup")], *(cell for cell in run if cell.cell_type == "code")]:
-        filename = f"<{cell.id}>"
-        linecache.cache[filename] = (len(cell.source), None, cell.source.splitlines(keepends=True), filename)
-        exec(compile(cell.source, filename, "exec"), made)
+        run_cell(cell.id, cell.source, made)
     return made
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-import contextlib
-import io
-import linecache
 import re
 from typing import Any
 
-import nbformat
 import numpy as np
 import pytest
+from chapter_run import Ran, run_cell
 
-from autograder.cells import nbgrader_of, split
+from autograder.cells import split
 from course import measured
 from course.cards import CARDS
 from course.kernels import cp_async as kernels
@@ -22,43 +18,9 @@ from course.profiling.compiled import registers
 from course.profiling.profile import profile
 
 
-class Ran:
-    """The cells of the untouched chapter, run from top to bottom: what each printed, and its last value."""
-
-    def __init__(self, root: Any) -> None:
-        self.notebook = nbformat.read(root / "source" / "cp_async" / "cp_async.ipynb", as_version=4)
-        self.space: dict[str, Any] = {"__name__": "chapter"}
-        self.printed: dict[str, str] = {}
-        self.value: dict[str, Any] = {}
-        for cell in self.notebook.cells:
-            if cell.cell_type == "code" and not nbgrader_of(cell).get("grade"):
-                self._run(cell.id, split(cell.source).visible)
-
-    def _run(self, name: str, text: str) -> None:
-        filename = f"<cell {name}>"
-        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-        tree = ast.parse(text)
-        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            exec(compile(tree, filename, "exec"), self.space)
-            if last is not None:
-                self.value[name] = eval(compile(ast.Expression(last.value), filename, "eval"), self.space)
-        self.printed[name] = out.getvalue()
-
-    def rows(self, name: str) -> list[list[float]]:
-        """The numbers of each printed line but the heading."""
-        lines = self.printed[name].replace(",", "").splitlines()[1:]
-        return [[float(n) for n in re.findall(r"(?<![\w.])\d+(?:\.\d+)?", line)] for line in lines]
-
-    def prose(self, name: str) -> str:
-        text = next(str(cell.source) for cell in self.notebook.cells if cell.id == name)
-        return " ".join(text.split())
-
-
 @pytest.fixture(scope="module")
-def ran(root: Any) -> Ran:
-    return Ran(root)
+def ran() -> Ran:
+    return Ran("cp_async")
 
 
 def findings(seen: Any) -> list[tuple[str, str]]:
@@ -219,9 +181,9 @@ def variant(ran: Ran, edit: tuple[str, str], name: str = "copy_next") -> Any:
     """A kernel of the chapter with one edit."""
     text = next(split(cell.source).visible for cell in ran.notebook.cells if f"def {name}(" in cell.source)
     assert text.count(edit[0]) == 1
-    ran._run(f"variant {abs(hash(edit))}", text.replace(*edit))
+    run_cell(f"variant {abs(hash(edit))}", text.replace(*edit), ran.space)
     made = ran.space[name]
-    ran._run(f"again {abs(hash(edit))}", text)
+    run_cell(f"again {abs(hash(edit))}", text, ran.space)
     return made
 
 
@@ -297,3 +259,13 @@ def test_a_t4_has_no_such_copy_and_an_a100_has(ran: Ran) -> None:
 
 def test_without_a_gpu_the_lab_says_so(ran: Ran) -> None:
     assert ran.printed["columns-time"].count("no GPU here") == 15
+
+
+def test_what_is_said_of_the_h200_is_what_it_printed(ran: Ran) -> None:
+    text = measured.lab("cp_async/columns-time").text
+    rates = [float(rate) for rate in re.findall(r"(\d+) GB/s", text)]
+    plain, held, copied, _, eight = rates[:5]
+    assert 1.05 < held / plain < 1.2 and 1 < copied / plain < 1.05
+    assert "`hold_next` gains a little and `copy_next` next to nothing" in ran.prose("silicon-read")
+    assert 3 < eight / plain < 4 and "more than three times as fast" in ran.prose("silicon-read")
+    assert min(rates[10:]) / max(rates[10:]) > 0.85 and "nearly as good as" in ran.prose("silicon-read")

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-import contextlib
-import io
 import itertools
-import linecache
 import re
 from typing import Any
 
-import nbformat
 import numpy as np
 import pytest
+from chapter_run import SECTIONS, Ran
 
-from autograder.cells import nbgrader_of, split
 from course import measured
 from course.cards import card, limits
 from course.checks import find
@@ -25,50 +20,10 @@ from course.models.coalescing import coalesce, lane_addresses
 from course.models.occupancy import in_flight, occupancy
 from course.profiling.compiled import fingerprint, registers
 
-SECTIONS = [
-    "The question", "Predict, then reveal", "Explore", "Run it", "Fix it", "Quiz", "Does it hold on silicon?",
-    "Go further", "What you can do now",
-]  # fmt: skip
-
-
-class Ran:
-    """The cells of the untouched chapter, run from top to bottom: what each printed, and its last value."""
-
-    def __init__(self, root: Any) -> None:
-        self.notebook = nbformat.read(root / "source" / "occupancy" / "occupancy.ipynb", as_version=4)
-        self.space: dict[str, Any] = {"__name__": "chapter"}
-        self.printed: dict[str, str] = {}
-        self.value: dict[str, Any] = {}
-        for cell in self.notebook.cells:
-            if cell.cell_type == "code" and not nbgrader_of(cell).get("grade"):
-                self._run(cell.id, split(cell.source).visible)
-
-    def _run(self, name: str, text: str) -> None:
-        filename = f"<cell {name}>"
-        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-        tree = ast.parse(text)
-        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            exec(compile(tree, filename, "exec"), self.space)
-            if last is not None:
-                self.value[name] = eval(compile(ast.Expression(last.value), filename, "eval"), self.space)
-        self.printed[name] = out.getvalue()
-
-    def lines(self, name: str) -> list[str]:
-        return self.printed[name].splitlines()
-
-    def numbers(self, name: str) -> list[list[float]]:
-        """The numbers of each printed line."""
-        return [[float(n) for n in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)", line)] for line in self.lines(name)]
-
-    def text(self, name: str) -> str:
-        return next(str(cell.source) for cell in self.notebook.cells if cell.id == name)
-
 
 @pytest.fixture(scope="module")
-def ran(root: Any) -> Ran:
-    return Ran(root)
+def ran() -> Ran:
+    return Ran("occupancy")
 
 
 def test_the_chapter_has_the_sections_of_every_chapter(ran: Ran) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import linecache
 import re
 import types
 
 import nbformat
 import pytest
+from chapter_run import SECTIONS, run_cell
 
 from autograder.cells import nbgrader_of, split
 from autograder.settings import ROOT
@@ -18,10 +16,6 @@ from course.cards import CARDS, card
 from course.models.roofline import attainable, bandwidths, cpu_or_gpu, machine, ridges
 from course.models.tiling import matmul
 
-SECTIONS = [
-    "The question", "Predict, then reveal", "Explore", "Run it", "Fix it", "Quiz", "Does it hold on silicon?",
-    "Go further", "What you can do now",
-]  # fmt: skip
 ELEMENTS = 2**27
 """Of the saxpy at the beginning."""
 
@@ -45,14 +39,9 @@ def ran(notebook):
         if cell.cell_type != "code" or nbgrader_of(cell).get("grade") or cell.source.startswith("explore."):
             continue
         source = split(cell.source).answer if nbgrader_of(cell).get("solution") else cell.source
-        name = f"<cell {cell.id}>"
-        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            exec(compile(source, name, "exec"), space)
+        printed[cell.id], _ = run_cell(cell.id, source, space)
         if cell.id == "imports":
             space["explore"] = types.SimpleNamespace(roofline=lambda *profiles, on: shown.append((profiles, on)))
-        printed[cell.id] = out.getvalue()
     return printed, {**space, "shown": shown}
 
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-import contextlib
-import io
-import linecache
 import re
-from typing import Any
 
-import nbformat
 import numpy as np
 import pytest
+from chapter_run import Ran
 
-from autograder.cells import nbgrader_of, split
 from course import measured
 from course.kernels.tiling import tiled_matmul, tiled_transpose
 from course.models import banks, tiling
@@ -23,44 +17,9 @@ from course.profiling.profile import profile
 ONE_WARP = 32
 
 
-class Ran:
-    """The cells of the untouched chapter, run from top to bottom: what each printed, and its last value."""
-
-    def __init__(self, root: Any) -> None:
-        self.notebook = nbformat.read(root / "source" / "tiling" / "tiling.ipynb", as_version=4)
-        self.space: dict[str, Any] = {"__name__": "chapter"}
-        self.printed: dict[str, str] = {}
-        self.value: dict[str, Any] = {}
-        for cell in self.notebook.cells:
-            if cell.cell_type == "code" and not nbgrader_of(cell).get("grade"):
-                self._run(cell.id, split(cell.source).visible)
-
-    def _run(self, name: str, text: str) -> None:
-        filename = f"<cell {name}>"
-        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-        tree = ast.parse(text)
-        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            exec(compile(tree, filename, "exec"), self.space)
-            if last is not None:
-                self.value[name] = eval(compile(ast.Expression(last.value), filename, "eval"), self.space)
-        self.printed[name] = out.getvalue()
-
-    def rows(self, name: str) -> list[list[float]]:
-        """The numbers of each printed line that has some, the heading left out."""
-        number = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
-        lines = self.printed[name].replace(",", "").splitlines()[1:]
-        return [[float(n) for n in number.findall(line)] for line in lines]
-
-    def prose(self, name: str) -> str:
-        text = next(str(cell.source) for cell in self.notebook.cells if cell.id == name)
-        return " ".join(text.split())
-
-
 @pytest.fixture(scope="module")
-def ran(root: Any) -> Ran:
-    return Ran(root)
+def ran() -> Ran:
+    return Ran("tiling")
 
 
 def lab(name: str) -> dict[str, float]:

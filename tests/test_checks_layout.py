@@ -5,118 +5,23 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
 from kernel_answers import load, reference
+from test_checks_functions import assert_models_differ
 
 from course import cuda
-from course.checks import check, find, grade, names
-from course.checks.function import Case, WrongModel
+from course.checks import check, grade
 from course.checks.kernel import KernelCheck
 from course.checks.layout import aosoa, bytes_moved, kv, soa
-from course.checks.parts import Choice, ChoiceSet, Misconception, Number, Part
-from course.checks.question import Question
 from course.models.coalescing import coalesce
 from course.models.layout import Records, struct
 from course.profiling.profile import profile
 
-# The numbers of the syllabus, and of practice worked out on paper: written here and nowhere in the package.
-ANSWERS: dict[str, dict[str, Any]] = {
-    "layout/q2": {
-        "aos_sectors": 16, "aos_lines": 4, "soa_sectors": 4, "soa_lines": 1, "all_per_request": 16, "dram_ratio": 1,
-    },
-    "layout/kv_choice": {
-        "values_layout": "dim last", "scores_layout": "tokens last", "byte_factor": 32, "float_factor": 8,
-    },
-    "layout/p1": {"record_bytes": 24, "padding_bytes": 10, "best_bytes": 16},
-    "layout/p2": {"aligned_rows": 1, "pitch_elements": 1008, "padding_bytes": 28},
-    "layout/p3": {"softmax_nchw": 32, "softmax_nhwc": 4, "batch_norm": "NCHW"},
-    "layout/p4": {"aligned_sectors": 12, "packed_requests": 4, "packed_sectors": 48},
-    "layout/p5": {"with_8_tokens": 8, "with_64_tokens": 16},
-    "layout/p6": {"floats": 8, "halves": 16},
-}  # fmt: skip
-POINTS = {"layout/q2": 5, "layout/kv_choice": 4}
 SEEDS = (None, 0, 1, 2, "autumn", 10**30)
 EXERCISE = bytes_moved.EXERCISE
-MODELS = [(wrong, variant) for wrong in EXERCISE.wrong_models for variant in wrong.variants]
-
-
-def question(name: str) -> Question:
-    found = find(name)
-    assert isinstance(found, Question)
-    return found
-
-
-PARTS = [(name, part) for name in ANSWERS for part in question(name).parts]
-NUMBERS = [(name, part) for name, part in PARTS if isinstance(part, Number)]
-WRONG_VALUES = [(name, part, wrong) for name, part in PARTS for wrong in part.misconceptions]
-
-
-def ids(value: object) -> str:
-    return value if isinstance(value, str) else getattr(value, "name", "") or str(getattr(value, "wrong", ""))
-
-
-# Questions ------------------------------------------------------------------------------------------
-
-
-def test_every_question_of_the_chapter_is_asked_here() -> None:
-    assert {name for name in names() if name.startswith("layout/") and isinstance(find(name), Question)} == set(ANSWERS)
-
-
-@pytest.mark.parametrize("name", ANSWERS)
-def test_the_answer_worked_out_on_paper_earns_every_point(name: str) -> None:
-    result = check(name, ANSWERS[name])
-    assert result.right
-    assert result.points == result.max_points == POINTS.get(name, len(ANSWERS[name])) == grade(name, ANSWERS[name])
-    assert list(ANSWERS[name]) == list(question(name).keys)
-
-
-@pytest.mark.parametrize(("name", "part"), PARTS, ids=ids)
-def test_one_wrong_part_costs_exactly_its_points(name: str, part: Part) -> None:
-    wrong: object = -999 if isinstance(part, Number) else "nothing of this"
-    assert grade(name, {**ANSWERS[name], part.name: wrong}) == question(name).max_points - part.points
-
-
-@pytest.mark.parametrize(("name", "part", "wrong"), WRONG_VALUES, ids=ids)
-def test_every_wrong_model_is_recognised_and_earns_nothing(name: str, part: Part, wrong: Misconception) -> None:
-    result = check(name, {**ANSWERS[name], part.name: wrong.wrong})  # type: ignore[dict-item]
-    judged = next(p for p in result.parts if p.name == part.name)
-    assert judged.message == wrong.sentence
-    assert judged.points == 0
-
-
-@pytest.mark.parametrize(("name", "part"), NUMBERS, ids=ids)
-def test_numeric_parts_have_three_wrong_models_apart_from_the_answer_and_each_other(name: str, part: Number) -> None:
-    values = [wrong.wrong for wrong in part.misconceptions if isinstance(wrong.wrong, (int, float))]
-    assert len(values) >= 3
-    for one, other in itertools.combinations([*values, part.expected], 2):
-        assert not math.isclose(one, other)
-    assert len({wrong.sentence for wrong in part.misconceptions}) == len(part.misconceptions)
-
-
-@pytest.mark.parametrize(("name", "part"), [(n, p) for n, p in PARTS if isinstance(p, Choice)], ids=ids)
-def test_every_wrong_option_has_its_own_sentence(name: str, part: Choice) -> None:
-    assert {wrong.wrong for wrong in part.misconceptions} == set(part.options) - {part.expected}
-    assert len({wrong.sentence for wrong in part.misconceptions}) == len(part.options) - 1
-
-
-@pytest.mark.parametrize(("name", "part"), PARTS, ids=ids)
-def test_no_sentence_about_a_wrong_answer_carries_a_digit_or_the_right_option(name: str, part: Part) -> None:
-    assert not isinstance(part, ChoiceSet)
-    for sentence in (part.hint, *(wrong.sentence for wrong in part.misconceptions)):
-        assert not re.search(r"\d", sentence)
-        if isinstance(part, Choice):
-            assert part.expected not in sentence
-
-
-@pytest.mark.parametrize("name", [name for name in ANSWERS if name.startswith("layout/p")])
-def test_a_worked_answer_shows_the_number_of_every_part(name: str) -> None:
-    for part in question(name).parts:
-        assert isinstance(part, (Number, Choice))
-        assert f"**{part.expected}**" in question(name).worked or f"**{part.expected:g}**" in question(name).worked
 
 
 # Exercise (a): bytes_moved --------------------------------------------------------------------------
@@ -148,33 +53,8 @@ def test_a_right_function_earns_every_point(seed: int | str | None) -> None:
     assert result.feedback == ""
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(("wrong", "variant"), MODELS)
-def test_every_wrong_model_of_bytes_moved_is_named(
-    wrong: WrongModel, variant: Callable[..., float], seed: int | str | None
-) -> None:
-    result = check("layout/bytes_moved", variant, seed)
-    assert result.feedback == wrong.sentence
-    assert result.points <= 4
-
-
-def assert_models_differ(cases: Iterable[Case]) -> None:
-    arguments = [case.arguments for case in cases]
-    rows = {
-        wrong.sentence: {tuple(f(*a) for a in arguments) for f in wrong.variants} for wrong in EXERCISE.wrong_models
-    }
-    rows["right"] = {tuple(EXERCISE.reference(*a) for a in arguments)}
-    for one, other in itertools.combinations(rows.values(), 2):
-        assert not one & other
-
-
-@pytest.mark.parametrize("seed", [None, *range(30)])
-def test_wrong_models_differ_from_each_other_and_from_the_right_one(seed: int | None) -> None:
-    assert_models_differ(EXERCISE.cases(seed))
-
-
 def test_wrong_models_differ_on_the_visible_cases_already() -> None:
-    assert_models_differ(case for case in EXERCISE.cases(0) if not case.hidden)
+    assert_models_differ(EXERCISE, (case for case in EXERCISE.cases(0) if not case.hidden))
 
 
 @pytest.mark.parametrize("seed", range(10))

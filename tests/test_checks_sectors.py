@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from test_checks_functions import assert_models_differ
 
 from course.checks import check, find, grade
 from course.checks.coalescing.sectors import EXERCISE
-from course.checks.function import Case, FunctionCheck, WrongModel
+from course.checks.function import FunctionCheck
 from course.checks.outcome import Outcome
 from course.models.coalescing import coalesce
 
@@ -26,9 +27,6 @@ def perfect(addresses: list[int], size: int) -> int:
 
 def counts_lines(addresses: list[int], size: int) -> int:
     return len({address // 128 for address in addresses})
-
-
-MODELS = [(wrong, variant) for wrong in EXERCISE.wrong_models for variant in wrong.variants]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -63,35 +61,8 @@ def test_the_reference_agrees_with_the_model_on_every_case() -> None:
             assert EXERCISE.reference(addresses, size) == 0
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(("wrong", "variant"), MODELS)
-def test_every_wrong_model_is_named_and_loses_points(
-    wrong: WrongModel, variant: Callable[..., float], seed: int | str | None
-) -> None:
-    result = check(NAME, variant, seed)
-    assert result.feedback == wrong.sentence
-    assert result.points <= 4
-
-
-def assert_models_differ(cases: Iterable[Case]) -> None:
-    """No variant of one model gives the row of another model, or of the right one."""
-    arguments = [case.arguments for case in cases]
-    rows = {
-        wrong.sentence: {tuple(f(*a) for a in arguments) for f in wrong.variants} for wrong in EXERCISE.wrong_models
-    }
-    rows["right"] = {tuple(EXERCISE.reference(*a) for a in arguments)}
-    assert len(rows) == len(EXERCISE.wrong_models) + 1
-    for one, other in itertools.combinations(rows.values(), 2):
-        assert not one & other
-
-
-@pytest.mark.parametrize("seed", [None, *range(40)])
-def test_wrong_models_differ_from_each_other_and_from_the_right_one_on_every_seed(seed: int | None) -> None:
-    assert_models_differ(EXERCISE.cases(seed))
-
-
 def test_wrong_models_differ_on_the_visible_cases_already() -> None:
-    assert_models_differ(case for case in EXERCISE.cases(0) if not case.hidden)
+    assert_models_differ(EXERCISE, (case for case in EXERCISE.cases(0) if not case.hidden))
 
 
 @pytest.mark.parametrize("constant", [0, 1, 4, 8, 16, 32])

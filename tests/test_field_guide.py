@@ -10,7 +10,6 @@ import nbformat
 import pytest
 
 from course import explore
-from course.checks.registry import CHAPTERS
 from course.explorers import _guide as module
 from course.figures import course_map, field_guide
 from course.figures.field_guide import CHART, GUIDE
@@ -30,10 +29,6 @@ def shown(monkeypatch):
 
 def words(svg):
     return [text.text for text in ElementTree.fromstring(svg).iter(f"{SVG}text")]
-
-
-def test_the_map_names_the_chapters_in_the_order_of_the_course():
-    assert tuple(chapter.name for chapter in ON_THE_MAP)[: len(CHAPTERS)] == CHAPTERS
 
 
 def test_every_step_and_row_leads_to_a_chapter():

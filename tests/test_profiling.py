@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import xml.etree.ElementTree as ET
@@ -305,3 +306,11 @@ def test_a_tuple_of_a_device_function_is_evaluated_once_when_it_is_an_index():
     written = profile(onto_the_diagonal, 1, 32, np.arange(32), square)
     assert np.array_equal(square, np.eye(32))
     assert [c.instructions for c in written.sites if c.site.text == "x[i]"] == [1]
+
+
+def test_asynchronous_copies_are_counted_as_an_h200_counts_them(root):
+    from course.kernels.cp_async import arguments, with_copies
+
+    measured = json.loads((root / "course/measured/h200_async_copies.json").read_text(encoding="utf-8"))["metrics"]
+    predicted = profile(with_copies(64, 1, 2), 4, 64, *arguments(4, 8, 64)).metrics
+    assert {name: predicted[name] for name in measured} == measured

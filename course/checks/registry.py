@@ -6,12 +6,13 @@ import importlib
 from collections.abc import Mapping
 from typing import Protocol
 
+from course import terms
 from course.checks.result import Result
 from course.checks.words import did_you_mean
 
 __all__ = ["CHAPTERS", "Check", "UnknownCheckError", "find", "names"]
 
-CHAPTERS = ("coalescing", "layout", "tiling", "roofline", "occupancy", "cp_async")
+CHAPTERS = tuple(chapter.name for chapter in terms.CHAPTERS)
 """Chapters with checks: `course.checks.<chapter>` holds them as CHECKS."""
 
 

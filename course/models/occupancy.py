@@ -264,7 +264,7 @@ class LaunchBounds:
 
     @property
     def spilled_registers(self) -> int:
-        """Registers a thread must keep in local memory instead (DRAM-backed), at least."""
+        """Registers beyond the bound. A compiler that finds no cheaper way keeps them in local memory (DRAM-backed)."""
         return max(0, self.registers_wanted - self.registers_allowed)
 
     @property
@@ -280,7 +280,7 @@ class LaunchBounds:
             )
         return (
             f"{self.registers_wanted} registers are cut to {self.registers_allowed}: {shift}, "
-            f"paid with {self.spilled_bytes_per_thread} B of local memory a thread."
+            f"it may cost up to {self.spilled_bytes_per_thread} B of local memory a thread."
         )
 
 

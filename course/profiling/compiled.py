@@ -26,9 +26,9 @@ from typing import Any
 from course import cuda
 from course.cards import card
 from course.simulator.frontend import lookup, python_function, read_source
-from course.simulator.launch import _argument, _kind, prepare
+from course.simulator.launch import prepare, typed
 from course.simulator.names import CudaName, numba_cuda, to_numba
-from course.simulator.typing import ArrayType, _some_device, describe, numba_type
+from course.simulator.typing import ArrayType, describe, numba_type, some_device
 
 __all__ = [
     "RECORDED",
@@ -200,7 +200,7 @@ def ask_compiler(kernel: Any, args: Sequence[Any], cc: tuple[int, int] = RECORDE
     most = options.pop("max_registers", None)
     types = _signature(kernel, args)  # an error in the kernel itself shows here
     try:
-        with _some_device():
+        with some_device():
             ptx, _ = numba_cuda().compile_ptx(to_numba(function), types, cc=cc, **options)
     except Exception as error:  # a library is missing, or too old or too new for the compute capability
         raise NoCompilerError(f"NVIDIA's compiler failed: {_first_line(error)}") from None
@@ -251,7 +251,7 @@ def fingerprint(kernel: Any, args: Sequence[Any]) -> str:
 
     Comments, annotations and the name of the file change nothing.
     """
-    kinds = [_kind(_argument(value, "argument"), "argument") for value in args]
+    _, kinds = typed(args, ["argument"] * len(args))
     types = [f"{describe(kind)} {kind.layout if isinstance(kind, ArrayType) else ''}" for kind in kinds]
     said = repr((list(_texts(python_function(kernel))), sorted(_options(kernel).items()), types))
     return hashlib.sha256(said.encode()).hexdigest()[:16]

@@ -158,18 +158,19 @@ class Profile:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """The counts under Nsight Compute's metric names."""
+        """The counts under Nsight Compute's metric names.
+
+        An asynchronous copy is a global load there and no shared store (course/measured/h200_async_copies.json).
+        """
         loads, sectors = self.total("global", "instructions", "load"), self.total("global", "sectors", "load")
         ways: tuple[Kind, ...] = ("load", "store")
-        shared = [
-            value
-            for kind in ways
-            for value in (
-                self.total("shared", "instructions", kind),
-                self.total("shared", "wavefronts", kind),
-                self.total("shared", "wavefronts", kind) - self.total("shared", "ideal_wavefronts", kind),
-            )
-        ]
+        shared = []
+        for kind in ways:
+            sites = [c for c in self.sites if c.site.space == "shared" and c.site.kind == kind]
+            counted = [c for c in sites if not c.site.asynchronous]
+            wavefronts = sum(c.wavefronts for c in counted)
+            conflicts = wavefronts - sum(c.ideal_wavefronts for c in counted)
+            shared += [sum(c.instructions for c in counted), wavefronts, conflicts]
         stores = (self.total("global", number, "store") for number in ("instructions", "sectors"))
         values = (loads, sectors, _ratio(sectors, loads), *stores, *shared, self.threads_per_instruction)
         return dict(zip(METRICS, values, strict=True))

@@ -64,7 +64,7 @@ def time_on_gpu(
     arguments = [on_device(argument) for argument in args]
     launch(*arguments)  # compiles
     first = _batch(launch, arguments, 1, hold_ms=20.0)
-    launches = max(1, min(_LAUNCHES, int(_BATCH_MS / max(first, 1e-3))))
+    launches = _LAUNCHES if math.isnan(first) else max(1, min(_LAUNCHES, int(_BATCH_MS / max(first, 1e-3))))
     hold_ms = 20.0
     times: list[float] = []
     while len(times) < _BATCHES:

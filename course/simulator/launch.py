@@ -27,7 +27,7 @@ from course.simulator.lanes import UNBOUND, State
 from course.simulator.memory import View
 from course.simulator.typing import ArrayType, KernelTypeError, TupleType, Type, describe, resolver, typeof
 
-__all__ = ["LaunchConfigurationError", "RunInfo", "prepare", "run"]
+__all__ = ["LaunchConfigurationError", "RunInfo", "prepare", "run", "typed"]
 
 LANES_PER_BATCH = 1 << 18
 BYTES_PER_BATCH = 1 << 26
@@ -210,8 +210,7 @@ def prepare(kernel: Any, args: Sequence[Any], signature: Any = None) -> tuple[Pr
         raise TypeError(
             f"{function.__name__} takes {len(names)} argument(s) ({', '.join(names)}), got {len(args)}."
         )  # fmt: skip
-    values = [_argument(value, name) for value, name in zip(args, names, strict=True)]
-    kinds = [_kind(value, name) for value, name in zip(values, names, strict=True)]
+    values, kinds = typed(args, names)
     if signature is not None:
         kinds, values = _signed(function.__name__, names, kinds, values, signature)
     known = _programs.setdefault(function, {})
@@ -228,6 +227,12 @@ def prepare(kernel: Any, args: Sequence[Any], signature: Any = None) -> tuple[Pr
 def _aligned(kind: Type) -> bool:
     """Whether these are aligned records; NumPy calls packed ones of the same fields equal."""
     return isinstance(kind, ArrayType) and bool(kind.dtype.isalignedstruct)
+
+
+def typed(args: Sequence[Any], names: Sequence[str]) -> tuple[list[Any], list[Type]]:
+    """Arguments as the simulator holds them, and their types; `names` are for what is said about a wrong one."""
+    values = [_argument(value, name) for value, name in zip(args, names, strict=True)]
+    return values, [_kind(value, name) for value, name in zip(values, names, strict=True)]
 
 
 def _argument(value: Any, name: str) -> Any:

@@ -281,14 +281,14 @@ def type_kernel(function: types.FunctionType, arguments: list[Type]) -> dict[str
     from numba.core import types as numba_types
     from numba.cuda.compiler import compile_cuda
 
-    with _some_device():
+    with some_device():
         twin = to_numba(function)
         result = compile_cuda(twin, numba_types.void, tuple(numba_type(kind) for kind in arguments), cc=(8, 0))
     return dict(result.type_annotation.typemap)
 
 
 @contextlib.contextmanager
-def _some_device() -> Iterator[None]:
+def some_device() -> Iterator[None]:
     """numba asks the GPU for its compute capability before it types a device function: 8.0 where there is none."""
     import numba.cuda.dispatcher
 
