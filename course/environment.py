@@ -58,7 +58,7 @@ class Report:
         return f"{as_text(_HEAD, self._cells, right=False)}\n{self.verdict}"
 
     def _repr_html_(self) -> str:
-        return as_html(_HEAD, self._cells, self.verdict, right=False)
+        return as_html(_HEAD, self._cells, self.verdict, name="This computer", right=False)
 
 
 def describe() -> Report:

@@ -18,11 +18,19 @@ def as_text(head: Sequence[str], rows: Sequence[Sequence[str]], *, right: bool =
     )
 
 
-def as_html(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "", *, right: bool = True) -> str:
-    """The same as an HTML table; JupyterLab aligns its cells to the right by itself."""
+def as_html(
+    head: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "", *, name: str, right: bool = True
+) -> str:
+    """The same as an HTML table; JupyterLab aligns its cells to the right by itself.
+
+    name: what a screen reader calls the place around the table. A table that is wider than its place, as with large
+    letters, scrolls in this place, and the keyboard reaches it.
+    """
     left = "" if right else ' style="text-align:left"'
     # A column without a title has no header: an empty one would be announced as a header without a name.
     titles = "".join(f'<th scope="col"{left}>{html.escape(title)}</th>' if title else "<td></td>" for title in head)
     body = "".join("<tr>" + "".join(f"<td{left}>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     note = f"<p><small>{html.escape(caption)}</small></p>" if caption else ""
-    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>{note}"
+    table = f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
+    place = f'role="group" tabindex="0" aria-label="{html.escape(name)}" style="overflow-x:auto"'
+    return f"<div {place}>{table}</div>{note}"

@@ -118,7 +118,7 @@ class Progress:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return f"{as_html(_HEAD, self._cells)}<p>{self.verdict}</p>"
+        return as_html(_HEAD, self._cells, name="Your progress") + f"<p>{self.verdict}</p>"
 
 
 def progress() -> Progress:

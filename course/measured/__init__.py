@@ -84,7 +84,7 @@ class Measurements:
         return f"{as_text(self._head, self._cells)}\n{self.source}"
 
     def _repr_html_(self) -> str:
-        return as_html(self._head, self._cells, self.source)
+        return as_html(self._head, self._cells, self.source, name="Measured on a GPU")
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class Comparison:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return as_html(_HEAD, self._cells)
+        return as_html(_HEAD, self._cells, name="Predicted and measured")
 
 
 def compare(

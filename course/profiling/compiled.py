@@ -7,6 +7,7 @@ optional extra `compiler`), and a table of the course's own kernels. Nothing is 
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import hashlib
 import importlib
@@ -52,6 +53,8 @@ RECORDED_CC = (9, 0)
 _SECONDS = 120
 _OPTIONS = {"fastmath": False, "opt": True, "debug": False, "launch_bounds": None, "max_registers": None}
 """Options of `cuda.jit` that change the machine code, and what they are when nobody says anything."""
+_NO_MACHINE_CODE = {"ctx", "kind", "type_comment", "type_params"}
+"""Fields of a syntax tree that change no machine code, or that older Pythons do not have."""
 _HOW_TO_GET_IT = (
     "A computer with a GPU knows it, and so does NVIDIA's compiler without one: on Linux, run "
     "pip install -e '.[compiler]' in the folder of the course, and start the notebook again."
@@ -260,14 +263,14 @@ def fingerprint(kernel: Any, args: Sequence[Any]) -> str:
 def _texts(function: Any) -> Iterator[str]:
     """The text of a function, the constants that it takes from around it, and the device functions that it calls."""
     tree = read_source(function).tree
-    bare = ast.parse(ast.unparse(tree)).body[0]
+    bare = copy.deepcopy(tree)
     assert isinstance(bare, ast.FunctionDef)
     bare.decorator_list, bare.returns = [], None
     for argument in bare.args.args:
         argument.annotation = None
     if isinstance(bare.body[0], ast.Expr) and isinstance(bare.body[0].value, ast.Constant):
         bare.body = bare.body[1:] or [ast.Pass()]
-    yield ast.unparse(bare)
+    yield _written(bare)
     own = {*function.__code__.co_varnames, *function.__code__.co_cellvars}
     for name in sorted({node.id for node in ast.walk(bare) if isinstance(node, ast.Name)} - own):
         try:
@@ -278,6 +281,16 @@ def _texts(function: Any) -> Iterator[str]:
             yield from _texts(value.py_func)
         elif not isinstance(value, (ModuleType, CudaName)):
             yield f"{name} = {value!r}"
+
+
+def _written(node: Any) -> str:
+    """A tree as text, the same in every Python: what ast.unparse and ast.dump write differs between versions."""
+    if isinstance(node, list):
+        return f"[{', '.join(map(_written, node))}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = (f"{name}={_written(value)}" for name, value in ast.iter_fields(node) if name not in _NO_MACHINE_CODE)
+    return f"{type(node).__name__}({', '.join(fields)})"
 
 
 @functools.cache

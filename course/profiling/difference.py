@@ -60,7 +60,7 @@ class Difference:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return as_html(self._head, self._cells())
+        return as_html(self._head, self._cells(), name="Two profiles")
 
 
 def _change(before: float, after: float) -> str:
