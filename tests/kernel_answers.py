@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import linecache
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -35,7 +36,9 @@ def starter(name: str) -> str:
 
 def reference(name: str) -> str:
     """The solution: the last definition of the cell alone."""
-    return ast.unparse(ast.parse(split(cell(name)).answer).body[-1])
+    text = ast.unparse(ast.parse(split(cell(name)).answer).body[-1])
+    # Python 3.10 writes `(a, b) = ...` where later ones write `a, b = ...`.
+    return re.sub(r"^(\s*|.*\bfor )\(([\w, .\[\]]+)\)(?= = | in )", r"\1\2", text, flags=re.MULTILINE)
 
 
 def wrong(name: str, mistake: str) -> str:
