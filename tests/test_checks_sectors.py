@@ -107,7 +107,8 @@ def test_hidden_inputs_are_never_shown_and_practice_inputs_are() -> None:
     told = str(check(NAME, wrong_on_hidden_ones, 77))
     assert told.count("On a hidden input, sectors returned") == 6
     assert "sectors([" not in told
-    assert "sectors([" in str(check(NAME, wrong_on_hidden_ones))
+    assert "sectors([" in str(check(NAME, lambda addresses, size: perfect(addresses, size) + 1, 77))
+    assert check(NAME, wrong_on_hidden_ones).right, "without a seed there are no hidden inputs"
 
 
 def test_feedback_never_says_what_the_right_count_is() -> None:

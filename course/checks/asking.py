@@ -11,26 +11,27 @@ from course.checks.result import Result
 __all__ = ["check", "grade"]
 
 
-def check(name: str, value: object, seed: int | str | None = None) -> Result:
+def check(name: str, value: object, seed: int | str | None = None, *, variant: int = 0) -> Result:
     """Check an answer and say which parts are right, with a hint for each that is not.
 
     name: 'chapter/name', as the task states it.
     value: the student's dict of answers, or the function or kernel itself (without calling it).
     seed: picks the hidden inputs of a function or kernel; None takes the public practice inputs.
-    Raises UnknownCheckError for a name that does not exist; a bad value is explained in the result.
+    variant: the row of numbers, in a notebook with numbers of its own.
+    Raises UnknownCheckError for a name or variant that does not exist; a bad value is explained in the result.
     """
-    result = find(name).run(value, seed)
+    result = find(name, variant).run(value, seed)
     remember(result)
     return result
 
 
-def grade(name: str, value: object, seed: int | str | None = None) -> float:
+def grade(name: str, value: object, seed: int | str | None = None, *, variant: int = 0) -> float:
     """Print the feedback and return the points: one finite float from 0 to the check's maximum.
 
     nbgrader takes the last value of a test cell as its points and anything on stderr as a failure:
     this is the value to end that cell with, whatever the student's value is.
     """
-    result = find(name).run(value, seed)
+    result = find(name, variant).run(value, seed)
     _say(str(result))
     return float(min(max(result.points, 0.0), result.max_points))
 

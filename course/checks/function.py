@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from course.checks.outcome import Outcome, call
+from course.checks.outcome import Outcome, Returned, call, outcome_of
 from course.checks.result import PartResult, Result
 from course.checks.values import is_placeholder, kind
 
@@ -76,11 +76,15 @@ class FunctionCheck:
         return float(sum(group.points for group in self.groups))
 
     def cases(self, seed: int | str | None = None) -> tuple[Case, ...]:
-        """All cases: the visible ones, then random ones, hidden when a seed is given."""
-        generator = random.Random(f"{self.name} {'practice' if seed is None else seed}")
-        more = [(group.name, group.more(generator)) for group in self.groups]
+        """All cases: the visible ones and the practice ones, which everybody has; a seed adds hidden ones."""
         visible = [Case(group.name, arguments, False) for group in self.groups for arguments in group.visible]
-        return (*visible, *(Case(name, arguments, seed is not None) for name, some in more for arguments in some))
+        practice = self._drawn("practice", hidden=False)
+        return (*visible, *practice, *(self._drawn(seed, hidden=True) if seed is not None else ()))
+
+    def _drawn(self, seed: int | str, *, hidden: bool) -> list[Case]:
+        generator = random.Random(f"{self.name} {seed}")
+        more = [(group.name, group.more(generator)) for group in self.groups]
+        return [Case(name, arguments, hidden) for name, some in more for arguments in some]
 
     def run(self, value: object, seed: int | str | None = None) -> Result:
         """Call a student's function on all cases and judge what it returned."""
@@ -100,6 +104,14 @@ class FunctionCheck:
                 break
         outcomes += [Outcome(problem="was not called: the check was stopped")] * (len(cases) - len(outcomes))
         return self._judged(cases, outcomes, expected)
+
+    def calls(self, seed: int | str | None = None) -> tuple[Arguments, ...]:
+        """Arguments of all calls, for a process that runs them elsewhere."""
+        return tuple(case.arguments for case in self.cases(seed))
+
+    def judge_calls(self, found: Sequence[Returned | Outcome], seed: int | str | None = None) -> Result:
+        """Judge what the calls of `calls(seed)` gave elsewhere, one for each."""
+        return self.judge(self.cases(seed), [outcome_of(f.value) if isinstance(f, Returned) else f for f in found])
 
     def judge(self, cases: Sequence[Case], outcomes: Sequence[Outcome]) -> Result:
         """Judge outcomes that were produced elsewhere, one for each case."""
@@ -127,9 +139,9 @@ class FunctionCheck:
         return math.isclose(got, wanted, rel_tol=self.tolerance)
 
     def _told(self, case: Case, outcome: Outcome) -> str:
+        if case.hidden:  # a number could be the hidden input itself
+            return f"On a hidden input, {self.function} {outcome.problem or 'returned a number that is not right'}."
         what = outcome.problem or f"returned {outcome.value}, which is not right"
-        if case.hidden:
-            return f"On a hidden input, {self.function} {what}."
         return f"{self.function}({', '.join(_shown(argument) for argument in case.arguments)}) {what}."
 
     def _remark(self, cases: Sequence[Case], outcomes: Sequence[Outcome], expected: Sequence[float]) -> str:

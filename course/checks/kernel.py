@@ -98,10 +98,14 @@ class KernelCheck:
         return float(self.result_points + self.finding_points + sum(budget.points for budget in self.budgets))
 
     def cases(self, seed: int | str | None = None) -> tuple[KernelCase, ...]:
-        """All shapes: the visible ones, then random ones, hidden when a seed is given."""
-        generator = random.Random(f"{self.name} {'practice' if seed is None else seed}")
+        """All shapes: the visible ones and the practice ones, which everybody has; a seed adds hidden ones."""
+        generator = random.Random(f"{self.name} practice")
         visible = [KernelCase(sizes, False, generator.getrandbits(32)) for sizes in self.visible]
-        return (*visible, *(KernelCase(s, seed is not None, generator.getrandbits(32)) for s in self.more(generator)))
+        practice = [KernelCase(sizes, False, generator.getrandbits(32)) for sizes in self.more(generator)]
+        if seed is None:
+            return (*visible, *practice)
+        generator = random.Random(f"{self.name} {seed}")
+        return (*visible, *practice, *(KernelCase(s, True, generator.getrandbits(32)) for s in self.more(generator)))
 
     def run(self, value: object, seed: int | str | None = None) -> Result:
         """Run a student's kernel on all shapes and judge what it did. Never on a GPU."""

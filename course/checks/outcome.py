@@ -9,7 +9,7 @@ from typing import Any
 from course.checks.quiet import quiet
 from course.checks.values import NotPlainError, kind, plain, type_name
 
-__all__ = ["Outcome", "call", "message"]
+__all__ = ["Outcome", "Returned", "call", "message", "outcome_of"]
 
 _LONGEST_MESSAGE = 120
 
@@ -27,17 +27,25 @@ class Outcome:
     interrupted: bool = False
 
 
+@dataclass(frozen=True)
+class Returned:
+    """What a student's function returned in another process, as plain data that nobody has judged yet."""
+
+    value: object
+
+
 def call(function: Callable[..., object], arguments: tuple[Any, ...]) -> Outcome:
     """Call `function(*arguments)`; no exception, output or warning of it gets out."""
     # What it returned is dropped inside the quiet part: a generator or a `__del__` may still complain then.
     with quiet():
         try:
-            return _number(function(*arguments))
+            return outcome_of(function(*arguments))
         except BaseException as error:  # SystemExit and the like are wrong answers here, too
             return _failure(error)
 
 
-def _number(returned: object) -> Outcome:
+def outcome_of(returned: object) -> Outcome:
+    """The number that a function returned, or why it is none."""
     if returned is None:
         return Outcome(problem="returned None: end the function with return and the number")
     try:

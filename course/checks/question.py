@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from course.checks.parts import Part
+from course.checks.parts import Choice, ChoiceSet, Part
 from course.checks.result import PartResult, Result
 from course.checks.values import NotPlainError, is_placeholder, kind, plain, type_name
 from course.checks.words import did_you_mean, listed, quoted
@@ -43,6 +43,11 @@ class Question:
         """How an answer is written: `dict(sectors=..., lines=...)`."""
         return f"dict({', '.join(f'{part.name}=...' for part in self.parts)})"
 
+    @property
+    def markdown(self) -> str:
+        """The whole task as a notebook shows it: the statement, then what to give, key by key."""
+        return "\n".join([self.statement, "", *(line for part in self.parts for line in _explained(part))])
+
     def run(self, value: object, seed: int | str | None = None) -> Result:
         """Judge an answer. `seed` is for checks with hidden inputs; a question has none."""
         if is_placeholder(value):
@@ -77,6 +82,15 @@ class Question:
             if type(key) is not str
         ]
         return "\n".join(remarks[:_UNKNOWN_KEYS_NAMED])
+
+
+def _explained(part: Part) -> list[str]:
+    """A part as lines of a list, each option on a line of its own."""
+    if not isinstance(part, (Choice, ChoiceSet)):
+        return [f"- `{part.name}`: {part.key}"]
+    several = ". A set with the names of **all** of these that fit" if isinstance(part, ChoiceSet) else ". One of"
+    options = [f'`"{name}"`' + (f": {meaning}" if meaning else "") for name, meaning in part.options.items()]
+    return [f"- `{part.name}`: {part.asks}{several}", *(f"    - {option}" for option in options)]
 
 
 def _judged(part: Part, given: dict[str, object], absent: str) -> PartResult:

@@ -8,12 +8,13 @@ from typing import Protocol
 
 from course import terms
 from course.checks.result import Result
+from course.checks.variants import Variants
 from course.checks.words import did_you_mean
 
-__all__ = ["CHAPTERS", "Check", "UnknownCheckError", "find", "names"]
+__all__ = ["CHAPTERS", "Check", "UnknownCheckError", "answers_another_row", "find", "names", "variant_count"]
 
 CHAPTERS = tuple(chapter.name for chapter in terms.CHAPTERS)
-"""Chapters with checks: `course.checks.<chapter>` holds them as CHECKS."""
+"""Chapters with checks: `course.checks.<chapter>` holds them as CHECKS, those whose numbers vary also as VARIANTS."""
 
 
 class Check(Protocol):
@@ -40,7 +41,7 @@ class Check(Protocol):
 
 
 class UnknownCheckError(ValueError):
-    """A name that belongs to no check."""
+    """A name that belongs to no check, or a variant that the check does not have."""
 
 
 def names() -> tuple[str, ...]:
@@ -48,16 +49,48 @@ def names() -> tuple[str, ...]:
     return tuple(name for chapter in CHAPTERS for name in _chapter(chapter))
 
 
-def find(name: str) -> Check:
-    """The check called `name`. Raises UnknownCheckError, with the nearest name, when there is none."""
+def find(name: str, variant: int = 0) -> Check:
+    """The check called `name`, with the numbers of a variant; 0 is what the released notebook asks.
+
+    Raises UnknownCheckError, with the nearest name or the variants that there are, when there is none.
+    """
     if not isinstance(name, str):
         raise UnknownCheckError(f"the name of a check is text such as 'coalescing/q1', not {type(name).__name__}.")
     chapter = name.partition("/")[0]
-    if chapter in CHAPTERS and name in _chapter(chapter):
-        return _chapter(chapter)[name]
-    raise UnknownCheckError(f"no check is called {name!r}: {did_you_mean(name, names())}")
+    if chapter not in CHAPTERS or name not in _chapter(chapter):
+        raise UnknownCheckError(f"no check is called {name!r}: {did_you_mean(name, names())}")
+    if type(variant) is not int or not 0 <= variant < variant_count(name):
+        most = variant_count(name) - 1
+        there = f"variants 0 to {most}" if most else "no variants"
+        raise UnknownCheckError(
+            f"{name} has {there}, not {variant!r}: copy the line with its check from your own notebook."
+        )
+    return _variants(chapter)[name].questions[variant] if variant else _chapter(chapter)[name]
+
+
+def variant_count(name: str) -> int:
+    """How many rows of numbers a check has: 1 when its numbers never vary."""
+    varying = _variants(name.partition("/")[0])
+    return len(varying[name].rows) if name in varying else 1
+
+
+def answers_another_row(name: str, variant: int, value: object) -> int | None:
+    """The row that an answer is completely right for, when it is wrong for the student's own; else None.
+
+    value: the student's answer as data. With these numbers nobody comes to such an answer by accident: it belongs to
+    somebody else's notebook, or to the published one (row 0).
+    """
+    if find(name, variant).run(value).right:
+        return None
+    others = (row for row in range(variant_count(name)) if row != variant)
+    return next((row for row in others if find(name, row).run(value).right), None)
 
 
 def _chapter(chapter: str) -> Mapping[str, Check]:
     checks: Mapping[str, Check] = importlib.import_module(f"course.checks.{chapter}").CHECKS
     return checks
+
+
+def _variants(chapter: str) -> Mapping[str, Variants]:
+    varying: Mapping[str, Variants] = importlib.import_module(f"course.checks.{chapter}").VARIANTS
+    return varying

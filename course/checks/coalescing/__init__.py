@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from course.checks.coalescing import gather, practice, q1, q4, q7, q8, scale, sectors, wide_copy
 from course.checks.registry import Check
+from course.checks.variants import Variants
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "VARIANTS"]
 
 _ALL: tuple[Check, ...] = (
     sectors.EXERCISE, scale.EXERCISE, wide_copy.EXERCISE, gather.EXERCISE,
@@ -17,3 +18,5 @@ _ALL: tuple[Check, ...] = (
     *practice.QUESTIONS,
 )  # fmt: skip
 CHECKS: dict[str, Check] = {check.name: check for check in _ALL}
+VARIANTS: dict[str, Variants] = {each.published.name: each for each in (q1.VARIANTS, q8.VARIANTS)}
+"""The questions whose numbers can vary."""

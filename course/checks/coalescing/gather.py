@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from course.checks.outcome import message
+from course.checks.outcome import Outcome, Returned, message
 from course.checks.quiet import quiet
 from course.checks.result import PartResult, Result
 from course.checks.values import is_placeholder, kind, type_name
@@ -65,10 +66,23 @@ class GatherCheck:
             return replace(self._result("Not run.", "Not run.", "Not answered yet."), answered=False)
         if not callable(value):
             return self._result("Not run.", "Not run.", f"This is {kind(value)}: give the function {self.function}.")
+        return self._judged((_call(value, indices) for indices in self.cases(seed)), seed)
+
+    def calls(self, seed: int | str | None = None) -> tuple[tuple[Indices], ...]:
+        """Arguments of all calls, for a process that runs them elsewhere."""
+        return tuple((indices,) for indices in self.cases(seed))
+
+    def judge_calls(self, found: Sequence[Returned | Outcome], seed: int | str | None = None) -> Result:
+        """Judge what the calls of `calls(seed)` gave elsewhere, one for each."""
+        return self._judged(
+            (_order(f.value) if isinstance(f, Returned) else f"The function {f.problem}." for f in found), seed
+        )
+
+    def _judged(self, orders: Iterable[Indices | str], seed: int | str | None) -> Result:
+        """Judge the orders of all cases; those after the first wrong one are not asked for."""
         where = "" if seed is None else "On a hidden input: "
         same, cheap = "", ""
-        for indices in self.cases(seed):
-            order = _call(value, indices)
+        for indices, order in zip(self.cases(seed), orders, strict=True):
             same = same or (order if isinstance(order, str) else _difference(indices, order))
             if same:
                 break
@@ -93,19 +107,26 @@ def _call(function: Any, indices: Indices) -> Indices | str:
     """The order that a student's function returns, as an array of our own; or what went wrong, in words."""
     with quiet():
         try:
-            returned = function(indices.copy())
-            if returned is None:
-                return "The function returned None: end it with return and the reordered array. A method that works " \
-                    "in place, such as .sort(), returns None."  # fmt: skip
-            if type(returned) not in (np.ndarray, list, tuple):
-                return f"The function returned {kind(returned)}, expected an array of indices."
-            order = np.array(returned)
+            return _order(function(indices.copy()))
         except BaseException as error:  # SystemExit and the like are wrong answers here, too
             return f"The function stopped with {type_name(error)}: {message(error)}."
-        if order.ndim != 1 or order.dtype.kind not in "iu":
-            return f"The function returned an array of shape {order.shape} and type {order.dtype}, expected " \
-                "whole numbers on one axis."  # fmt: skip
-        return order.astype(np.int64)
+
+
+def _order(returned: Any) -> Indices | str:
+    """What a function returned, as an array of our own; or why it is none."""
+    if returned is None:
+        return "The function returned None: end it with return and the reordered array. A method that works " \
+            "in place, such as .sort(), returns None."  # fmt: skip
+    if type(returned) not in (np.ndarray, list, tuple):
+        return f"The function returned {kind(returned)}, expected an array of indices."
+    try:
+        order = np.array(returned)
+    except ValueError:  # lists of different lengths
+        return f"The function returned {kind(returned)} that is no array, expected whole numbers on one axis."
+    if order.ndim != 1 or order.dtype.kind not in "iu":
+        return f"The function returned an array of shape {order.shape} and type {order.dtype}, expected " \
+            "whole numbers on one axis."  # fmt: skip
+    return order.astype(np.int64)
 
 
 def _difference(indices: Indices, order: Indices) -> str:

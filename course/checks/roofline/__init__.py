@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from course.checks.registry import Check
 from course.checks.roofline import attainable, classify, count, fuse, practice, q3, ridge, smallest_tile
+from course.checks.variants import Variants
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "VARIANTS"]
 
 _ALL: tuple[Check, ...] = (
     attainable.EXERCISE, ridge.EXERCISE, classify.QUESTION, count.QUESTION, smallest_tile.QUESTION, fuse.EXERCISE,
     q3.QUESTION, *practice.QUESTIONS,
 )  # fmt: skip
 CHECKS: dict[str, Check] = {check.name: check for check in _ALL}
+VARIANTS: dict[str, Variants] = {each.published.name: each for each in (q3.VARIANTS,)}
+"""The questions whose numbers can vary."""
