@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
-from nbgrader.converters.base import BaseConverter, NbGraderException
+from nbgrader.converters import GenerateAssignment, GenerateFeedback
+from nbgrader.converters.base import BaseConverter
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 from traitlets.log import get_logger
 
 from autograder.settings import Course, nbgrader_settings
 
-__all__ = ["StepError", "autograde", "generate_assignment", "generate_feedback"]
+__all__ = ["StepError", "generate_assignment", "generate_feedback", "quiet"]
 
 
 class StepError(Exception):
@@ -41,11 +41,6 @@ def generate_assignment(course: Course, chapter: str, into: str, *, record: bool
     _run(GenerateAssignment, settings, chapter)
 
 
-def autograde(course: Course, chapter: str, student: str) -> None:
-    """Execute and grade one submission, again if it was graded before."""
-    _run(Autograde, nbgrader_settings(course), chapter, student)
-
-
 def generate_feedback(course: Course, chapter: str, student: str) -> None:
     """Write one student's feedback as HTML, again if it was written before."""
     _run(GenerateFeedback, nbgrader_settings(course), chapter, student)
@@ -57,13 +52,21 @@ def _run(step: type[BaseConverter], settings: Config, chapter: str, student: str
         settings.CourseDirectory.student_id = student
     folders = CourseDirectory(config=settings)
     converter: Any = step(coursedir=folders, config=settings, force=True)
+    with quiet():
+        converter.start()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep what nbgrader logs in this block; raise StepError with it when nbgrader gives up."""
     with _recorded_log() as records, warnings.catch_warnings():
         # nbgrader's use of SQLAlchemy and nbformat warns on every submission; nobody here can act on it.
         warnings.simplefilter("ignore")
         try:
-            converter.start()
-        except (NbGraderException, SystemExit) as error:
-            raise StepError(_reason(records, str(error)), _text(records)) from error
+            yield
+        except (Exception, SystemExit) as error:
+            # What it gave up on belongs to one submission; the reason and the whole log go to the person who grades.
+            raise StepError(_reason(records, f"{type(error).__name__}: {error}"), _text(records)) from error
 
 
 class _Keeper(logging.Handler):

@@ -12,12 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from nbgrader.api import Gradebook, MissingEntry
+from traitlets.log import get_logger
 
-from autograder.cells import MARKERS, cell_problems, grade_ids, nbgrader_of, read_notebook, split
+from autograder.cells import MARKERS, Notebook, cell_problems, grade_ids, nbgrader_of, read_notebook, split
 from autograder.nbgrader_runs import StepError, generate_assignment
 from autograder.settings import ROOT, TEXT_TWINS, Course, CourseError
 
 __all__ = ["build_release", "register", "register_before_autograde", "release_problems", "source_problems"]
+
+NOT_OF_RECORD = (
+    "these points are what the student's own program reports, not the score of record: run `make grade` before you use "
+    "them."
+)
+"""What a person must know who grades with stock nbgrader."""
 
 GradeIds = dict[str, dict[str, float | None]]
 """chapter -> grade_id -> points, None for a cell without points."""
@@ -50,19 +57,27 @@ def build_release(course: Course, *, update_ids: bool = False) -> bool:
     return changed
 
 
-def register(course: Course, chapter: str) -> None:
+def register(course: Course, chapter: str) -> Notebook:
     """Make the gradebook know a chapter's graded cells as source/ has them now; release/ is not touched.
 
-    Raises CourseError when the gradebook holds submissions that were graded with other cells.
+    Returns the students' version of the chapter. Raises CourseError when the gradebook holds submissions that were
+    graded with other cells.
     """
     course.gradebook.parent.mkdir(parents=True, exist_ok=True)
     with _scratch_folder(course) as scratch:
         _generate(course, chapter, scratch.relative_to(course.root).as_posix(), record=True)
+        return read_notebook(scratch / chapter / f"{chapter}.ipynb")
 
 
 def register_before_autograde(assignment: str, student: str, notebooks: list[str]) -> None:
-    """nbgrader's hook before it grades: a fresh clone has no gradebook, and stock autograde needs one."""
+    """nbgrader's hook before its own `autograde` runs a submission.
+
+    A fresh clone has no gradebook, and stock autograde needs one. It also replaces the scores of record: it is told
+    so, and without its record the submission is graded anew by the next `make grade`.
+    """
     course = Course(ROOT)
+    course.record(student, assignment).unlink(missing_ok=True)
+    get_logger().warning("%s, %s: %s", assignment, student, NOT_OF_RECORD)
     course.gradebook.parent.mkdir(parents=True, exist_ok=True)
     with Gradebook(course.gradebook_url) as gradebook:
         try:

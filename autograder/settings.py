@@ -18,6 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent
 CELL_SECONDS = 60
 """Time that one cell may take while grading. nbgrader has no limit for a whole notebook."""
 
+GRADEBOOK_URL = "GRADEBOOK_URL"
+"""Environment variable that names another database, such as postgresql://grader@db.example.edu/marks."""
+
 TEXT_TWINS = ("*.py", "*.md", "*.Rmd", "*.qmd", "*.pyc", "*.so", "*.pyd")
 """Files that nbgrader never copies. In source/ they are text twins of a notebook, solutions included;
 in a submission they are modules that would shadow real ones (a student's numpy.py)."""
@@ -64,13 +67,35 @@ class Course:
 
     @property
     def gradebook(self) -> Path:
-        """nbgrader's database of all marks."""
+        """nbgrader's database of all marks, where it is a file (SQLite)."""
         return self.root / self.area / "gradebook.db"
 
     @property
     def gradebook_url(self) -> str:
-        """The gradebook for SQLAlchemy. Waits a minute for another process that holds SQLite's lock."""
-        return f"sqlite:///{self.gradebook.as_posix()}?timeout=60"
+        """The gradebook for SQLAlchemy: what the environment variable GRADEBOOK_URL says, or else the file.
+
+        SQLite waits a minute for another process that holds its lock.
+        """
+        return os.environ.get(GRADEBOOK_URL) or f"sqlite:///{self.gradebook.as_posix()}?timeout=60"
+
+    @property
+    def has_gradebook(self) -> bool:
+        """Whether there are marks to read."""
+        return GRADEBOOK_URL in os.environ or self.gradebook.exists()
+
+    @property
+    def backups(self) -> Path:
+        """Copies of the gradebook, one from before each grading run."""
+        return self.root / self.area / "backups"
+
+    @property
+    def records(self) -> Path:
+        """What is known of each submission besides its marks."""
+        return self.root / self.area / "records"
+
+    def record(self, student: str, chapter: str) -> Path:
+        """The record of one submission."""
+        return self.records / student / f"{chapter}.json"
 
     @property
     def grade_ids(self) -> Path:
@@ -115,6 +140,8 @@ def nbgrader_settings(course: Course) -> Config:
     c.CourseDirectory.autograded_directory = f"{course.area}/autograded"
     c.CourseDirectory.feedback_directory = f"{course.area}/feedback"
     c.CourseDirectory.db_url = course.gradebook_url
+    # The course that nbgrader's preprocessors name. Its commands name none; PostgreSQL refuses a chapter of none.
+    c.CourseDirectory.course_id = "default_course"
     c.CourseDirectory.ignore = [".ipynb_checkpoints", "__pycache__", "feedback", *TEXT_TWINS]
 
     # nbgrader's own stub raises NotImplementedError. An empty one leaves what stands above the solution
@@ -131,8 +158,35 @@ def nbgrader_settings(course: Course) -> Config:
     c.GenerateFeedback.preprocessors = [
         "nbgrader.preprocessors.GetGrades",
         "autograder.feedback.HideTests",
+        "autograder.feedback.ReadableColours",
         "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
     ]
+
+    # nbgrader's own lists, with our run (in a sandbox) and each student's own numbers.
+    c.Autograde.sanitize_preprocessors = [
+        "nbgrader.preprocessors.ClearOutput",
+        "nbgrader.preprocessors.DeduplicateIds",
+        "nbgrader.preprocessors.OverwriteKernelspec",
+        "nbgrader.preprocessors.OverwriteCells",
+        "autograder.own_numbers.OwnNumbers",
+        "nbgrader.preprocessors.CheckCellMetadata",
+    ]
+    c.Autograde.autograde_preprocessors = [
+        "autograder.execute.Execute",
+        "nbgrader.preprocessors.IgnorePattern",
+        "nbconvert.preprocessors.ClearMetadataPreprocessor",
+        "nbgrader.preprocessors.LimitOutput",
+        "nbgrader.preprocessors.SaveAutoGrades",
+        "nbgrader.preprocessors.AssignLatePenalties",
+        "nbgrader.preprocessors.CheckCellMetadata",
+    ]
+    c.OwnNumbers.root = str(course.root)
+    c.OwnNumbers.area = course.area
+    # What a late hand-in loses: see "Late work" in autograder/README.md. 0 is nothing.
+    c.AssignLatePenalties.plugin_class = "autograder.late.PerDay"
+    c.PerDay.percent_per_day = 0.0
+    c.PerDay.most_percent = 100.0
+    c.PerDay.grace_minutes = 0.0
 
     c.ZipCollectApp.downloaded_directory = f"{course.area}/downloaded"
     c.FileNameCollectorPlugin.named_regexp = collected_file_pattern(course.chapters())

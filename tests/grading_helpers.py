@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 from autograder.settings import ROOT, Course
@@ -25,9 +26,12 @@ def clone(root: Path) -> Course:
     course = copied_course(root)
     for name in ("release", "course"):
         shutil.copytree(ROOT / name, root / name, ignore=LEFT_OUT)
-    for path in [*ROOT.glob("autograder/*.py"), *ROOT.glob("autograder/half_right/*.py")]:
-        copy = root / path.relative_to(ROOT)
-        copy.parent.mkdir(exist_ok=True)
-        shutil.copy(path, copy)
+    kept = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "autograder"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+    for name in filter(lambda name: (ROOT / name).is_file(), kept):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
     shutil.copy(ROOT / "nbgrader_config.py", root)
     return course

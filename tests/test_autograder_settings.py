@@ -9,9 +9,10 @@ import sys
 
 import nbformat
 import pytest
+from nbconvert.filters import ansi2html
 from sqlalchemy import create_engine, make_url
 
-from autograder.feedback import HideTests
+from autograder.feedback import HideTests, ReadableColours
 from autograder.hidden import seed
 from autograder.settings import ROOT, Course, nbgrader_settings, prepare_environment
 
@@ -78,3 +79,23 @@ def test_feedback_leaves_cells_without_hidden_tests_alone():
     output = nbformat.v4.new_output("error", ename="E", evalue="e", traceback=["----> 1 x"])
     cell = nbformat.v4.new_code_cell("x", outputs=[output])
     assert HideTests().preprocess_cell(cell, {}, 0)[0].outputs[0].traceback == ["----> 1 x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred\x1b[0m", "\x1b[31mred\x1b[0m"),
+        ("\x1b[38mhalf a colour", "half a colour"),
+        ("\x1b[1;48mhalf", "half"),
+        ("\x1b[m.\x1b[2J" * 50_000, "." * 50_000),
+    ],
+    ids=["colour", "foreground", "background", "flood"],
+)
+def test_colours_that_nbconvert_cannot_read_or_would_read_for_ever_are_taken_out(text, shown):
+    stream = nbformat.v4.new_output("stream", text=text)
+    error = nbformat.v4.new_output("error", ename="x", evalue="", traceback=[text])
+    result = nbformat.v4.new_output("execute_result", data={"text/plain": text})
+    cell = nbformat.v4.new_code_cell("x", outputs=[stream, error, result])
+    ReadableColours().preprocess_cell(cell, {}, 0)
+    assert (stream.text, error.traceback, result.data["text/plain"]) == (shown, [shown], shown)
+    ansi2html(shown)

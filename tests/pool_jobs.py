@@ -1,0 +1,45 @@
+"""Jobs for the tests of the pool; in a module of their own, because other processes import them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+
+def double(number: int) -> int:
+    """An honest job, but for 13."""
+    if number == 13:
+        raise ValueError("thirteen is not liked here")
+    return 2 * number
+
+
+def die_at_seven(number: int) -> int:
+    """A job that kills its process when the number is 7."""
+    if number == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def die_once(item: tuple[str, int]) -> int:
+    """A job whose process dies the first time, as by bad luck."""
+    folder, number = item
+    mark = Path(folder) / str(number)
+    if number == 2 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def process_of(number: int) -> int:
+    """Who did it."""
+    return die_at_seven(number) and os.getpid()
+
+
+def slow_double(item: tuple[str, int]) -> int:
+    """Writes down who did it, then takes half a second."""
+    folder, number = item
+    (Path(folder) / f"{number}-{os.getpid()}-{time.time_ns()}").touch()
+    time.sleep(0.5)
+    return 2 * number
