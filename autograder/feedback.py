@@ -10,11 +10,23 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 
 from autograder.cells import HIDDEN, split
 
-__all__ = ["HideTests", "ReadableColours"]
+__all__ = ["HideTests", "ReadableColours", "without_scripts"]
 
 ANSI_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 MOST_COLOURS = 2000
 """Changes of colour in one output: the time that nbconvert takes grows with their square."""
+
+
+NO_SCRIPTS = (
+    '<meta http-equiv="Content-Security-Policy" content="script-src https://cdnjs.cloudflare.com/ajax/libs/mathjax/; '
+    "object-src 'none'; frame-src 'none'; form-action 'none'; base-uri 'none'\">"
+)
+"""Of a page of feedback, only formulas may run (MathJax): what a student wrote may hold scripts of its own."""
+
+
+def without_scripts(page: str) -> str:
+    """The page, told to run no script of a student's in the browser of whoever opens it."""
+    return page.replace("<head>", f"<head>\n{NO_SCRIPTS}", 1)
 
 
 class HideTests(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader is untyped

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from autograder import backup, pool
 from autograder.cells import Notebook, read_notebook
+from autograder.feedback import without_scripts
 from autograder.late import assign_penalties
 from autograder.limits import Limits
 from autograder.middle import Done, Job, run
@@ -26,6 +27,7 @@ from autograder.sandbox import UNPROTECTED, available
 from autograder.settings import Course, CourseError
 from autograder.tasks import Task, tasks_of
 from autograder.variants import read_secret, rows_of
+from autograder.writing import write
 
 if TYPE_CHECKING:
     from autograder.pool import Executors
@@ -279,6 +281,8 @@ def write_feedback(course: Course, item: tuple[str, str, str]) -> None:
     """Write one page of feedback; runs in a worker."""
     chapter, student, _ = item
     generate_feedback(course, chapter, student)
+    page = course.feedback / student / chapter / f"{chapter}.html"
+    write(page, without_scripts(page.read_text(encoding="utf-8")).encode())
 
 
 def _marks(row: Submission) -> str:

@@ -136,6 +136,7 @@ def test_points_of_record_replace_those_that_stock_autograde_took_from_the_noteb
 
 
 def test_stock_autograde_takes_back_the_record_of_that_submission_alone(tmp_path, monkeypatch, caplog):
+    prepare_environment(ROOT)
     course = small_course(tmp_path)
     for student in ("ada", "bob"):
         course.record(student, CHAPTER).parent.mkdir(parents=True)

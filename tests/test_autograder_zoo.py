@@ -254,7 +254,7 @@ class TestTheBatch:
             assert "<script" not in text and "<img" not in text and "javascript:" not in text
             assert "\x1b" not in text
         marks = list(csv.DictReader((index.parent / "marks.csv").open(encoding="utf-8-sig", newline="")))
-        assert len(marks) == len(batch.outcomes)
+        assert len(marks) == len(batch.outcomes) + len(files.LEFT_OUT)
         cells_of = [
             cell
             for path in index.parent.glob("*.csv")

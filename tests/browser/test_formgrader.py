@@ -79,7 +79,7 @@ def test_written_and_unread_answers_wait_for_a_person(desk, submissions):
 
 def test_points_and_a_comment_of_a_person_are_kept_and_reach_the_student(desk, submissions):
     page = desk.page
-    submissions["ada"].get_by_role("link", name="ada").click()
+    _open(page, submissions["ada"], "ada")
     expect(page.get_by_text(WHY)).to_be_visible()
     _fill(page, "input#q8-why", "1.5")
     _fill(page, "textarea#q8-why-comment", COMMENT)
@@ -95,17 +95,23 @@ def test_points_and_a_comment_of_a_person_are_kept_and_reach_the_student(desk, s
 
 def test_points_for_an_unread_answer_end_its_waiting(desk, submissions):
     page = desk.page
-    submissions["bob"].get_by_role("link", name="bob").click()
+    _open(page, submissions["bob"], "bob")
     expect(page.locator("input#q1")).to_have_class("score tabbable needs_manual_grade")
     _fill(page, "input#q1", "3")
     row = next(row for row in gradebook_rows(desk.course, CHAPTER) if row.student == "bob")
     assert (row.scores["q1"], row.waiting) == (3, frozenset())
 
 
+def _open(page, row, student: str) -> None:
+    """Open a submission, and wait until its fields can save: then they have placeholders."""
+    row.get_by_role("link", name=student).click()
+    for field in (".extra-credit", ".comment"):
+        page.locator(f"{field}[placeholder]").first.wait_for()
+
+
 def _fill(page, field: str, value: str) -> None:
-    """Type into a field of formgrader and leave it, which saves it. It has a placeholder as soon as it can save."""
-    place = page.locator(f"{field}[placeholder]")
-    place.wait_for()
+    """Type into a field of formgrader and leave it, which saves it."""
+    place = page.locator(field)
     with page.expect_response(lambda answer: answer.request.method == "PUT") as saved:
         place.fill(value)
         place.blur()

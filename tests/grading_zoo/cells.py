@@ -243,5 +243,10 @@ ANIMALS = (
         right=("q8",),
         flag=f"sectors: {NO_PYTHON}",
     ),
-    Animal("names of python replaced", book("q8", first="check = grade = print = len = None"), right=("q8",)),
+    Animal(
+        "names of python replaced",
+        book("q8", first="check = grade = print = len = None"),
+        right=("q8",),
+        flag="q8: The notebook's own run gives fewer points",
+    ),
 )

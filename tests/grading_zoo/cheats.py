@@ -132,7 +132,6 @@ NOT_RIGHT = {
     "returns inf": f"{HEAD} return float('inf')",
     "returns a huge number": f"{HEAD} return 10 ** 5000",
     "returns true": f"{HEAD} return {TRUE_NUMBER} > 0",
-    "protocol lines forged": FORGED,
 }
 
 KERNEL = """(x, out, a, k):
@@ -230,6 +229,7 @@ ANIMALS = (
     Animal(
         "json patched in the child", book("q1", sectors=JSON), right=("q1",), flag="sectors: This is a whole number"
     ),
+    Animal("protocol lines forged", book("q1", sectors=FORGED), right=("q1",), flag=": The notebook's run ended early"),
     Animal(
         "numpy scalars",
         book("q1", sectors=f"def sectors(addresses, size): return np.int16({TRUE_NUMBER})"),

@@ -152,7 +152,6 @@ TRIES = {
     "sends over the network": SEND,
     "leaves a process behind": STAY,
     "asks for more rights": RIGHTS,
-    "forges messages of the kernel": FORGE,
 }
 
 KILLS = """
@@ -198,6 +197,7 @@ q1 = dict(sectors=os.popen("cat " + CANARY).read(), shape=open(ROOT + "/source/s
 ANIMALS = (
     *(Animal(name, book(*EVERYTHING, first=text), right=EVERYTHING) for name, text in TRIES.items()),
     *(Animal(name, book(*EVERYTHING, first=text), right=EVERYTHING, flag=f": {ENDED}") for name, text in ENDS.items()),
+    Animal("forges messages of the kernel", book(*EVERYTHING, first=FORGE), right=EVERYTHING, flag=f": {ENDED}"),
     Animal("files among the sockets", book(*EVERYTHING, first=SOCKETS), right=EVERYTHING, flag=f": {ENDED}"),
     Animal("function that reaches out", book("q1", sectors=IN_FUNCTION), right=("q1", "sectors")),
     Animal("function that tells", book("q1", sectors=TELLS), right=("q1",)),

@@ -8,7 +8,7 @@ from tests.grading_zoo.cheats import TRUE_NUMBER
 ENDED = ": The notebook's run ended early"
 
 ENDLESS = "while True: pass"
-DEAF = "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
+DEAF = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass"
 MEMORY = "rows = []\nwhile True: rows.append(bytearray(50_000_000))"
 FORKS = "import os\nwhile True:\n    try: os.fork()\n    except OSError: break\nimport time\ntime.sleep(60)"
 THREADS = """
