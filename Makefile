@@ -30,7 +30,8 @@ test: $(VENV)/.all lint  ## everything that needs no browser and no second envir
 	@python -m pytest -n 2 --dist loadfile --mpl -m "not slow"
 
 test-slow: $(VENV)/.all  ## browser, second environments, whole walks
-	@python -m pytest -m slow
+	@python -m pytest -m "slow and not alone" -n 2 --dist loadfile
+	@python -m pytest -m "slow and alone"
 
 bench: $(VENV)/.all  ## speed, as ratios against a peer in the same run
 	@python -m pytest benchmarks -q -s -p no:cacheprovider

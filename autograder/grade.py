@@ -277,12 +277,22 @@ class _Run:
         return digest.hexdigest()
 
 
+FROM_EXCHANGE = ("timestamp.txt", "submission_secret.txt")
+"""nbgrader's exchange needs these beside the feedback that it returns."""
+MOST_BYTES = 4096
+"""Of each of them: they come from the student."""
+
+
 def write_feedback(course: Course, item: tuple[str, str, str]) -> None:
     """Write one page of feedback; runs in a worker."""
     chapter, student, _ = item
     generate_feedback(course, chapter, student)
     page = course.feedback / student / chapter / f"{chapter}.html"
     write(page, without_scripts(page.read_text(encoding="utf-8")).encode())
+    for name in FROM_EXCHANGE:
+        kept = course.submitted / student / chapter / name
+        if kept.is_file() and not kept.is_symlink() and kept.stat().st_size <= MOST_BYTES:
+            write(page.with_name(name), kept.read_bytes())
 
 
 def _marks(row: Submission) -> str:

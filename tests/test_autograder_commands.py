@@ -152,7 +152,7 @@ def test_make_grade_works_in_a_fresh_clone_and_says_what_it_could_not_grade(own)
     _, result = own
     assert result.returncode == 3, result.stderr[-2000:]
     assert re.search(r"^ada( +0)+$", result.stdout, re.MULTILINE)
-    assert f"{CHAPTER} / bob: expected {CHAPTER}.ipynb, found no notebook" in result.stdout
+    assert f"{CHAPTER} / bob: expected {CHAPTER}.ipynb, found nothing" in result.stdout
 
 
 @pytest.mark.slow

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,6 +67,13 @@ def test_processes_that_are_kept_work_on_until_one_dies():
         assert isinstance(dict(results(one, process_of, [7], waiting=1))[7], Lost)
         last = dict(results(one, process_of, [1, 2], waiting=2))
     assert last[1] == last[2] != first[1]
+
+
+def test_a_worker_builds_no_grammar_that_no_notebook_needs():
+    wanted = {"nbformat", "rfc3987_syntax.syntax_helpers"}
+    program = f"import sys, autograder.middle; print(*{wanted} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["nbformat"]
 
 
 def test_there_is_at_least_one_processor():

@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 from course.figures.style import DARK, LIGHT
 from tools.in_browser import open_notebook, run_all
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 STILL = ('coalescing("stride 2")', "predict_sectors(8)")
 NOTEBOOK = "coalescing/coalescing.ipynb"

@@ -17,7 +17,7 @@ from autograder.report import gradebook_rows
 from autograder.settings import ROOT, prepare_environment
 from tools import in_browser
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 WHY = "Each lane of the warp reads another sector."
 COMMENT = "The reason is right; say what the L2 cache does with it."

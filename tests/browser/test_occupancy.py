@@ -7,7 +7,7 @@ from asking import beside, choose_theme, drag, numbers, too_wide, violations
 
 from tests.placed_blocks import placed
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 
 @pytest.fixture(scope="module")

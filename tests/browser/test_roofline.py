@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from asking import beside, choose_theme, drag, numbers, too_wide, violations
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 OWN_PROFILE = """\
 import numpy as np
