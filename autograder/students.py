@@ -42,9 +42,7 @@ def said(program: dict[str, Any], limits: Limits, sandboxed: bool) -> tuple[list
         hide=[_course() / "checks"],
         warm=False,
     )
-    with subprocess.Popen(
-        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         try:
             assert process.stdin is not None and process.stdout is not None
             with contextlib.suppress(OSError):
