@@ -103,7 +103,7 @@ def test_a_release_runs_from_top_to_bottom_without_an_error(graded):
 def test_wrong_answers_get_the_stated_partial_marks(graded):
     row = graded.rows["half-right"]
     assert {name: row.scores[name] for name in row.scores if name not in row.waiting} == {
-        "sectors": 3,
+        "sectors": 2,
         "scale": 4,
         "wide_copy": 0,
         "gather": 0,

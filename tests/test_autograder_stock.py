@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
 import os
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from grading_helpers import clone
@@ -135,18 +135,20 @@ def test_points_of_record_replace_those_that_stock_autograde_took_from_the_noteb
     assert _score(course, "ada") == right
 
 
-def test_stock_autograde_takes_back_the_record_of_that_submission_alone(tmp_path, monkeypatch, caplog):
+def test_stock_autograde_takes_back_the_record_of_that_submission_alone(tmp_path, monkeypatch):
     prepare_environment(ROOT)
     course = small_course(tmp_path)
     for student in ("ada", "bob"):
         course.record(student, CHAPTER).parent.mkdir(parents=True)
         course.record(student, CHAPTER).write_text("{}", encoding="utf-8")
     monkeypatch.setattr(release_module, "register", lambda course, chapter: None)
-    with caplog.at_level(logging.WARNING):
-        _stock_autograde_began(course, "ada", monkeypatch)
+    said: list[str] = []
+    log = SimpleNamespace(warning=lambda text, *values: said.append(text % values))
+    monkeypatch.setattr(release_module, "get_logger", lambda: log)
+    _stock_autograde_began(course, "ada", monkeypatch)
     assert not course.record("ada", CHAPTER).exists()
     assert course.record("bob", CHAPTER).exists()
-    assert [STOCK_SAYS in message for message in caplog.messages] == [True]
+    assert [STOCK_SAYS in message for message in said] == [True]
     assert read_record(course, "ada", CHAPTER) is None
 
 

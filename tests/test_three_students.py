@@ -28,7 +28,7 @@ CELL_SECONDS, CHAPTER_SECONDS = 5.0, 20.0
 """What a cell and a chapter may take on two cores without a GPU."""
 HALF_RIGHT = {
     "coalescing": {
-        "sectors": 3, "scale": 4, "wide_copy": 0, "gather": 0, "q1": 1.5, "q4": 3, "q7": 2, "q8": 1,
+        "sectors": 2, "scale": 4, "wide_copy": 0, "gather": 0, "q1": 1.5, "q4": 3, "q7": 2, "q8": 1,
     },
     "layout": {"bytes_moved": 4, "soa": 5, "aosoa": 2, "kv": 0, "kv_choice": 2, "q2": 3},
     "tiling": {"conflict_degree": 4, "transpose": 4, "matmul": 5, "column_sums": 4, "barrier": 0, "q5": 2.5},
