@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -15,28 +16,25 @@ from pathlib import Path
 
 import pytest
 from grading_helpers import clone
-from small_course import CHAPTER, answered, hand_in, released, small_course
+from small_course import CHAPTER, answered, hand_in, small_course
 
 from autograder.report import gradebook_rows
 from autograder.settings import Course
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 KILLS = 20
 CLASS = {
-    "ada": answered(),
-    "bob": answered("scale", "q1"),
-    "cleo": released(),
     "dan": answered("sectors", q8="q8 = dict(line_fraction=0.5, warp_stride=4)"),
     "eve": answered("q8", sectors="import os\nos._exit(1)"),
 }
 
 
-def grading(course: Course) -> subprocess.Popen[bytes]:
+def grading(course: Course, *options: str) -> subprocess.Popen[bytes]:
     """`python -m autograder grade` in that course, in a process group of its own."""
     environment = {**os.environ, "PYTHONPATH": ""}
     return subprocess.Popen(
-        [sys.executable, "-m", "autograder", "grade"], cwd=course.root, env=environment,
+        [sys.executable, "-m", "autograder", "grade", *options], cwd=course.root, env=environment,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
 
@@ -78,7 +76,7 @@ def fresh(root: Path) -> Course:
     return course
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1200)
 def test_twenty_kills_lose_nothing_and_count_nothing_twice(tmp_path):
     calm, killed = fresh(tmp_path / "calm"), fresh(tmp_path / "killed")
     start = time.monotonic()
@@ -88,8 +86,10 @@ def test_twenty_kills_lose_nothing_and_count_nothing_twice(tmp_path):
     before = handed_in(killed)
     interrupted = 0
     for _ in range(KILLS):
-        run = grading(killed)
-        time.sleep(moments.uniform(0, whole))
+        # What is graded already is graded again, so there is always work to interrupt.
+        run = grading(killed, "--force")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            run.wait(moments.uniform(0, whole))
         interrupted += run.poll() is None
         run.send_signal(signal.SIGKILL)
         run.wait()
@@ -97,7 +97,7 @@ def test_twenty_kills_lose_nothing_and_count_nothing_twice(tmp_path):
         while descendants_in(run.pid) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert descendants_in(run.pid) == [], "a killed run leaves no process behind"
-    assert interrupted >= KILLS // 4, "most runs must be killed while they work"
+    assert interrupted >= KILLS // 2, "most runs must be killed while they work"
     assert grading(killed).wait(300) == 0
     assert marks(killed) == marks(calm)
     assert set(marks(calm)) == set(CLASS)

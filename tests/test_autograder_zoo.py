@@ -158,7 +158,6 @@ def test_the_animals_bite(tmp_path: Path) -> None:
 
 @needs_sandbox
 @pytest.mark.slow
-@pytest.mark.alone
 @pytest.mark.parametrize("animal", GRADED, ids=names)
 def test_an_animal_gets_exactly_what_is_fair(batch: Batch, animal: Animal) -> None:
     record = batch.record(animal.who)
@@ -173,7 +172,6 @@ def test_an_animal_gets_exactly_what_is_fair(batch: Batch, animal: Animal) -> No
 
 @needs_sandbox
 @pytest.mark.slow
-@pytest.mark.alone
 @pytest.mark.parametrize("animal", [animal for animal in ANIMALS if animal.failed], ids=names)
 def test_what_cannot_be_graded_says_why_and_has_no_mark(batch: Batch, animal: Animal) -> None:
     record = batch.record(animal.who)
@@ -188,7 +186,6 @@ def test_what_cannot_be_graded_says_why_and_has_no_mark(batch: Batch, animal: An
 
 @needs_sandbox
 @pytest.mark.slow
-@pytest.mark.alone
 class TestTheBatch:
     def test_no_animal_stops_it(self, batch: Batch) -> None:
         assert batch.outcomes.keys() == {animal.who for animal in ANIMALS} | NEIGHBOURS.keys()

@@ -33,7 +33,7 @@ HALF_RIGHT = {
     "layout": {"bytes_moved": 4, "soa": 5, "aosoa": 2, "kv": 0, "kv_choice": 2, "q2": 3},
     "tiling": {"conflict_degree": 4, "transpose": 4, "matmul": 5, "column_sums": 4, "barrier": 0, "q5": 2.5},
     "roofline": {"attainable": 2, "ridge": 0, "classify": 3, "count": 2, "smallest_tile": 3, "fuse": 3, "q3": 1},
-    "occupancy": {"blocks_per_sm": 2, "limiter": 1.5, "largest_tile": 1, "in_flight": 2, "q6": 3},
+    "occupancy": {"blocks_per_sm": 1, "limiter": 1.5, "largest_tile": 1, "in_flight": 2, "q6": 3},
     "cp_async": {"pipeline_time": 1, "double_buffer": 6, "stages": 3, "widths": 3, "c": 2},
 }  # fmt: skip
 
