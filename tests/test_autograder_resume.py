@@ -21,7 +21,7 @@ from small_course import CHAPTER, answered, hand_in, small_course
 from autograder.report import gradebook_rows
 from autograder.settings import Course
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = pytest.mark.slow
 
 KILLS = 20
 CLASS = {
