@@ -18,8 +18,11 @@ KEPT = 20
 
 
 def back_up(course: Course) -> None:
-    """Copy the gradebook to backups/, when it is a file. SQLite makes the copy, so it is whole at any moment."""
-    if not course.gradebook.exists():
+    """Copy the gradebook to backups/, when it is a file. SQLite makes the copy, so it is whole at any moment.
+
+    A gradebook elsewhere has backups of its own.
+    """
+    if course.gradebook.as_posix() not in course.gradebook_url or not course.gradebook.exists():
         return
     course.backups.mkdir(parents=True, exist_ok=True)
     copy = course.backups / f"gradebook-{datetime.now():%Y%m%d-%H%M%S-%f}.db"

@@ -12,7 +12,7 @@ from autograder.grade import How, Outcome, Say, grade
 from autograder.release import build_release
 from autograder.report import gradebook_rows, table
 from autograder.samples import write_samples
-from autograder.sandbox import available
+from autograder.sandbox.bubblewrap import available
 from autograder.settings import Course, CourseError
 from course.checks.registry import CHAPTERS
 

@@ -14,7 +14,6 @@ from autograder import backup, pool
 from autograder.cells import Notebook, read_notebook
 from autograder.feedback import without_scripts
 from autograder.late import assign_penalties
-from autograder.limits import Limits
 from autograder.middle import Done, Job, run
 from autograder.nbgrader_runs import StepError, generate_feedback
 from autograder.personal import personalise
@@ -23,9 +22,10 @@ from autograder.record import record, sanitise
 from autograder.records import Flag, Record, flags, read_record, write_record
 from autograder.release import register
 from autograder.report import Submission, gradebook_rows
-from autograder.sandbox import UNPROTECTED, available
+from autograder.sandbox.bubblewrap import UNPROTECTED, available
+from autograder.sandbox.limits import Limits
+from autograder.scoring.tasks import Task, tasks_of
 from autograder.settings import Course, CourseError
-from autograder.tasks import Task, tasks_of
 from autograder.variants import read_secret, rows_of
 from autograder.writing import write
 
@@ -147,6 +147,7 @@ class _Run:
         self.outcomes: dict[tuple[str, str], Outcome] = {}
         self.secret = read_secret(course)
         self.start = time.perf_counter()
+        self.worked = 0
 
     def grade(self, work: list[tuple[str, str]]) -> list[Outcome]:
         self.total = len(work)
@@ -163,8 +164,9 @@ class _Run:
     def _ended(self, outcome: Outcome) -> None:
         self.outcomes[outcome.chapter, outcome.student] = outcome
         ended = len(self.outcomes)
+        self.worked += outcome.state != "unchanged"
         seconds = time.perf_counter() - self.start
-        left = seconds / ended * (self.total - ended)
+        left = seconds / max(self.worked, 1) * (self.total - ended)
         flagged = f", {outcome.flagged} to look at" if outcome.flagged else ""
         rest = f" (about {left / 60:.0f} min left)" if left > 90 else ""
         self.say(f"[{ended}/{self.total}] {outcome.chapter} / {outcome.student}: {outcome.state}{flagged}{rest}")
@@ -281,12 +283,15 @@ FROM_EXCHANGE = ("timestamp.txt", "submission_secret.txt")
 """nbgrader's exchange needs these beside the feedback that it returns."""
 MOST_BYTES = 4096
 """Of each of them: they come from the student."""
+FEEDBACK_SECONDS = 120
+"""For one page. What the student wrote is turned into HTML there, and nbconvert has no limit of its own."""
 
 
 def write_feedback(course: Course, item: tuple[str, str, str]) -> None:
     """Write one page of feedback; runs in a worker."""
     chapter, student, _ = item
-    generate_feedback(course, chapter, student)
+    with pool.at_most(FEEDBACK_SECONDS):
+        generate_feedback(course, chapter, student)
     page = course.feedback / student / chapter / f"{chapter}.html"
     write(page, without_scripts(page.read_text(encoding="utf-8")).encode())
     for name in FROM_EXCHANGE:

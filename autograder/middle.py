@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from autograder.execute import execute
-from autograder.limits import Limits
-from autograder.score import Score, score
-from autograder.tasks import Task
+from autograder.sandbox.execute import execute
+from autograder.sandbox.limits import Limits
+from autograder.scoring.score import Score, score
+from autograder.scoring.tasks import Task
 
 __all__ = ["Done", "Job", "run"]
 

@@ -26,7 +26,7 @@ from nbgrader.preprocessors import (
 from autograder.cells import Notebook
 from autograder.nbgrader_runs import quiet
 from autograder.own_numbers import OwnNumbers
-from autograder.score import Score
+from autograder.scoring.score import Score
 from autograder.settings import Course, nbgrader_settings
 from autograder.writing import write
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from autograder.score import Score
+from autograder.scoring.score import Score
 from autograder.settings import Course
 from autograder.variants import other_row_in_words
 from autograder.writing import write
@@ -59,6 +59,7 @@ def flags(
 ) -> tuple[Flag, ...]:
     """Where the notebook's own run and the score of record disagree, and what could not be verified.
 
+    An answer that both find wrong in the same way is no doubt, whatever there is to say about it.
     variants: students have numbers of their own, so an answer that is right for somebody else says something.
     """
     found = [Flag("", f"The notebook's run ended early. {problem}")] if problem else []
@@ -81,8 +82,6 @@ def flags(
                     score.points,
                 )
             )
-        elif score.reason:
-            found.append(Flag(name, score.reason, own, score.points))
     return tuple(found)
 
 

@@ -172,7 +172,7 @@ def nbgrader_settings(course: Course) -> Config:
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
     c.Autograde.autograde_preprocessors = [
-        "autograder.execute.Execute",
+        "autograder.sandbox.execute.Execute",
         "nbgrader.preprocessors.IgnorePattern",
         "nbconvert.preprocessors.ClearMetadataPreprocessor",
         "nbgrader.preprocessors.LimitOutput",

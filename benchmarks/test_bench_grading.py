@@ -19,7 +19,7 @@ import pytest
 
 from autograder.cells import nbgrader_of, read_notebook, split
 from autograder.pool import cores
-from autograder.sandbox import available
+from autograder.sandbox.bubblewrap import available
 from autograder.settings import ROOT
 
 CHAPTER = "coalescing"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from pathlib import Path
+
+from autograder.pool import at_most
 
 
 def double(number: int) -> int:
@@ -20,6 +23,12 @@ def die_at_seven(number: int) -> int:
     if number == 7:
         os.kill(os.getpid(), signal.SIGKILL)
     return number
+
+
+def think(number: int) -> int:
+    """A job that would take years when the number is 7, deaf to Python's own signals and threads."""
+    with at_most(2):
+        return number if number != 7 else len(re.findall("(a|a)*b", "a" * 40))
 
 
 def die_once(item: tuple[str, int]) -> int:

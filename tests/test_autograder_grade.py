@@ -12,9 +12,9 @@ from filelock import FileLock
 from nbgrader.api import Gradebook
 from small_course import CHAPTER, POINTS, TASKS, answered, hand_in, released, small_course
 
-from autograder import sandbox
 from autograder.grade import How, grade
 from autograder.report import gradebook_rows
+from autograder.sandbox import bubblewrap
 from autograder.settings import ROOT, Course, CourseError, prepare_environment
 
 pytestmark = pytest.mark.slow
@@ -107,7 +107,7 @@ def test_without_a_sandbox_nothing_is_graded_unless_somebody_says_so(course, sai
     monkeypatch.setattr("autograder.grade.available", lambda: "bubblewrap is not here")
     with pytest.raises(CourseError, match=r"bubblewrap is not here[\s\S]*use the network[\s\S]*--without-sandbox"):
         grade(course, lambda line: None)
-    assert sandbox.available() == ""
+    assert bubblewrap.available() == ""
 
 
 def test_a_persons_points_stay_when_the_work_is_graded_again(course, said):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.literals import NotData, TooMuch, evaluate
-from autograder.program import Cell, Program
+from autograder.scoring.literals import NotData, TooMuch, evaluate
+from autograder.scoring.program import Cell, Program
 
 
 def read(*cells: str, name: str = "q") -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from loopback_cluster import loopback_cluster
-from pool_jobs import die_at_seven, die_once, double, process_of, slow_double
+from pool_jobs import die_at_seven, die_once, double, process_of, slow_double, think
 
 from autograder.pool import Lost, cores, here, kept, on_cluster, results
 from autograder.settings import ROOT, CourseError
@@ -53,6 +53,12 @@ def test_a_job_that_kills_its_process_takes_nobody_with_it():
     assert sorted(found) == list(range(12))
     assert isinstance(found.pop(7), Lost)
     assert found == {n: n for n in range(12) if n != 7}
+
+
+def test_a_job_that_would_take_years_is_ended_and_the_others_are_not():
+    found = dict(results(here(ROOT, 2), think, range(5, 10), waiting=6))
+    assert isinstance(found.pop(7), Lost)
+    assert found == {n: n for n in (5, 6, 8, 9)}
 
 
 def test_a_process_that_dies_by_bad_luck_costs_nobody_a_result(tmp_path):

@@ -17,13 +17,13 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder import sandbox, supervisor
-from autograder.execute import DIED, Execute, Executed, NotExecutedError, execute
 from autograder.hidden import _SEEDS
-from autograder.in_kernel.autograder.output import CUT
-from autograder.kernel import private_folder
-from autograder.limits import GIB, MIB, Limits
-from autograder.sandbox import available, command
+from autograder.sandbox import bubblewrap, supervisor
+from autograder.sandbox.bubblewrap import IN_KERNEL, available, command
+from autograder.sandbox.execute import DIED, Execute, Executed, NotExecutedError, execute
+from autograder.sandbox.in_kernel.autograder.output import CUT
+from autograder.sandbox.kernel import private_folder
+from autograder.sandbox.limits import GIB, MIB, Limits
 from autograder.settings import ROOT
 
 SMALL = Limits(cell_seconds=3, notebook_seconds=30, memory_bytes=GIB, file_bytes=8 * MIB, scratch_bytes=16 * MIB)
@@ -134,7 +134,7 @@ def seen(tmp_path_factory) -> dict[str, object]:
                            str(ROOT / "autograder" / "submitted"), str(ROOT / ".git"), "/proc/1/environ",
                            f"/proc/{os.getpid()}/environ"],
                 "WRITES": [str(outside / "gradebook.db"), str(ROOT / "course" / "checks" / "x.py"), "/usr/x", "/x",
-                           "/dev/x", str(Path(sys.prefix) / "x"), str(ROOT / "autograder" / "in_kernel" / "x"),
+                           "/dev/x", str(Path(sys.prefix) / "x"), str(IN_KERNEL / "x"),
                            "/proc/sys/kernel/hostname", "/proc/sysrq-trigger"],
                 "PORT": server.getsockname()[1], "UNIX": at, "GRADER": os.getpid(), "ROOT": str(ROOT),
             }  # fmt: skip
@@ -158,7 +158,7 @@ def test_nothing_outside_the_private_folders_can_be_written(seen):
 
 
 def test_of_the_course_only_the_package_and_the_stand_in_are_there(seen):
-    allowed = (str(ROOT / "course"), str(sandbox.IN_KERNEL))
+    allowed = (str(ROOT / "course"), str(IN_KERNEL))
     assert [path for path in seen["files"] if not path.startswith(allowed)] == []
     assert set(seen["root folder"]) <= {"course", "autograder", ".venv"}
     assert {"course", "autograder"} <= set(seen["root folder"])
@@ -166,13 +166,13 @@ def test_of_the_course_only_the_package_and_the_stand_in_are_there(seen):
 
 def test_a_test_cell_finds_no_seed(seen):
     package, hidden, seed = seen["autograder"]
-    assert Path(package).parent == Path(hidden).parent == sandbox.IN_KERNEL / "autograder"
+    assert Path(package).parent == Path(hidden).parent == IN_KERNEL / "autograder"
     assert seed is None
     assert seen["modules"] == ["__init__.py", "hidden.py", "output.py"]
 
 
 def test_no_seed_stands_in_any_file_that_can_be_read():
-    for path in [*sandbox.IN_KERNEL.rglob("*.py"), *(ROOT / "course").rglob("*.py")]:
+    for path in [*IN_KERNEL.rglob("*.py"), *(ROOT / "course").rglob("*.py")]:
         text = path.read_text(encoding="utf-8").replace("_", "")
         assert [name for name, seed in _SEEDS.items() if str(seed) in text] == [], path
 
@@ -186,7 +186,7 @@ def test_there_is_no_network_and_no_socket_of_the_machine(seen):
 def test_no_secret_of_the_graders_environment_comes_in(seen):
     environment = seen["environment"]
     assert "GRADER_SECRET" not in environment
-    assert set(environment) - set(sandbox._environment(SMALL, True)) <= {"PWD", "LC_CTYPE"}
+    assert set(environment) - set(bubblewrap._environment(SMALL, True)) <= {"PWD", "LC_CTYPE"}
 
 
 def test_other_processes_cannot_be_seen_or_ended(seen):
@@ -236,8 +236,8 @@ def home():
 
 ORDINARY = r"""
 import os, sys
-from autograder.execute import execute
-from autograder.sandbox import available
+from autograder.sandbox.execute import execute
+from autograder.sandbox.bubblewrap import available
 assert os.getuid() != 0
 print(available() or execute(sys.stdin.buffer.read()).notebook.decode())
 """
@@ -452,6 +452,23 @@ def test_a_cell_that_refuses_to_be_interrupted_ends_the_notebook():
     assert shown(done)[0::2] == ["1\n", ""]
 
 
+@pytest.mark.slow
+@needs_sandbox
+def test_a_cell_that_goes_on_after_an_interrupt_is_interrupted_again():
+    again = """
+caught = 0
+while caught < 3:
+    try:
+        while True: pass
+    except KeyboardInterrupt:
+        caught += 1
+"""
+    done = execute(notebook(again, "print(caught)"), Limits(cell_seconds=1, notebook_seconds=60))
+    assert done.problem == ""
+    assert "the cell took longer than 1 s" in shown(done)[0]
+    assert shown(done)[1] == "3\n"
+
+
 @needs_sandbox
 def test_endless_output_is_cut_with_a_note_and_the_next_cell_runs():
     limits = Limits(output_bytes=100_000, all_output_bytes=MIB)
@@ -575,7 +592,7 @@ def test_nbgraders_own_preprocessor_is_the_same_kernel_whatever_the_notebook_nam
 
 
 def test_without_a_sandbox_nothing_runs_unless_told_so(monkeypatch):
-    monkeypatch.setattr("autograder.execute.available", lambda: "bubblewrap is not installed")
+    monkeypatch.setattr("autograder.sandbox.execute.available", lambda: "bubblewrap is not installed")
     refused = execute(notebook("print(1)"), SMALL)
     assert refused.problem == "The notebook was not run, because there is no sandbox: bubblewrap is not installed."
     assert shown(refused) == [""]
@@ -616,5 +633,5 @@ def test_the_reason_names_other_systems_and_old_versions(monkeypatch, tmp_path):
         )
         program.chmod(0o755)
         monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-        monkeypatch.setattr(sandbox, "_environment", lambda *_: {"PATH": os.environ["PATH"]})
+        monkeypatch.setattr(bubblewrap, "_environment", lambda *_: {"PATH": os.environ["PATH"]})
         assert said in available.__wrapped__()

@@ -12,15 +12,15 @@ import pytest
 from kernel_answers import load
 
 from autograder import half_right
-from autograder import score as scoring
 from autograder.cells import nbgrader_of, read_notebook, split
-from autograder.judge import judge
-from autograder.limits import GIB, Limits
 from autograder.samples import sample_notebooks
-from autograder.sandbox import available
-from autograder.score import Score, score
+from autograder.sandbox.bubblewrap import available
+from autograder.sandbox.limits import GIB, Limits
+from autograder.scoring import score as scoring
+from autograder.scoring.judge import judge
+from autograder.scoring.score import Score, score
+from autograder.scoring.tasks import Task, tasks_of
 from autograder.settings import ROOT, Course, CourseError
-from autograder.tasks import Task, tasks_of
 from course.checks import find
 
 COURSE = Course(ROOT)
@@ -272,7 +272,7 @@ def test_a_function_that_counts_its_calls_is_right_only_where_it_is_right() -> N
         "from course.checks import find\nsectors = find('coalescing/sectors').reference",
         SECTORS.format("from course.checks.registry import find"),
         SECTORS.format(f"open({str(ROOT / 'source' / 'coalescing' / 'coalescing.ipynb')!r})"),
-        SECTORS.format("import autograder.tasks"),
+        SECTORS.format("import autograder.scoring.tasks"),
         SECTORS.format("import socket\n    socket.create_connection(('1.1.1.1', 53), 1)"),
         SECTORS.format("import os\n    os.listdir('/proc/1/root/work')"),
     ],

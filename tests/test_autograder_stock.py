@@ -18,10 +18,11 @@ from nbgrader.api import Gradebook
 from small_course import CHAPTER, POINTS, answered, hand_in, small_course
 
 import autograder.release as release_module
-from autograder import hidden, sandbox
+from autograder import hidden
 from autograder.cells import read_notebook
 from autograder.grade import How, grade
 from autograder.records import read_record
+from autograder.sandbox import bubblewrap
 from autograder.settings import ROOT, Course, prepare_environment
 
 SECRET = "the-examiners-own-note"
@@ -41,7 +42,8 @@ def connected():
     return "connected"
 def met():
     root = pathlib.Path({root!r})
-    return sorted(p.relative_to(root).as_posix() for depth in ("*", "autograder/*") for p in root.glob(depth))
+    places = [path for depth in ("*", "autograder/*", "autograder/sandbox/*") for path in root.glob(depth)]
+    return sorted(path.relative_to(root).as_posix() for path in places)
 print(json.dumps(dict(
     seeds=tried(seeds),
     file=tried(pathlib.Path({root!r}, "autograder", "hidden.py").read_text),
@@ -57,7 +59,7 @@ print(json.dumps(dict(
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory) -> tuple[Course, subprocess.CompletedProcess[str], list[str]]:
     """A clone in which stock autograde ran one nosy notebook: the course, what nbgrader said, who connected."""
-    if why := sandbox.available():
+    if why := bubblewrap.available():
         pytest.skip(why)
     course = clone(tmp_path_factory.mktemp("clone"))
     small_course(course.root)
@@ -94,7 +96,7 @@ def test_a_nosy_notebook_finds_no_seed_no_file_and_no_network(graded):
         "file": "FileNotFoundError",
         "note": "FileNotFoundError",
         "gradebook": "FileNotFoundError",
-        "beside": "['autograder', 'autograder/in_kernel', 'course']",
+        "beside": "['autograder', 'autograder/sandbox', 'autograder/sandbox/in_kernel', 'course']",
         "environment": "KeyError",
         "network": found["network"],
     }
@@ -123,7 +125,7 @@ def test_points_of_record_replace_those_that_stock_autograde_took_from_the_noteb
     prepare_environment(ROOT)
     course = small_course(tmp_path)
     hand_in(course, "ada", answered("sectors"))
-    how = How(workers=1, sandboxed=not sandbox.available())
+    how = How(workers=1, sandboxed=not bubblewrap.available())
     assert [outcome.state for outcome in grade(course, str, how=how)] == ["graded"]
     right = _score(course, "ada")
     _stock_autograde_began(course, "ada", monkeypatch)

@@ -19,8 +19,8 @@ from variant_answers import ROWS, TABLES, question, right
 from autograder.cells import Notebook, nbgrader_of, read_notebook, split
 from autograder.own_numbers import OwnNumbers
 from autograder.personal import personal_folder, personal_release, personalise, with_rows
+from autograder.scoring.tasks import tasks_of
 from autograder.settings import ROOT, Course, CourseError
-from autograder.tasks import tasks_of
 from autograder.variants import (
     make_secret,
     other_row_in_words,

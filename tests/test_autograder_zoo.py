@@ -22,9 +22,9 @@ import pytest
 
 from autograder.grade import How, Outcome, grade
 from autograder.hidden import _SEEDS, seed
-from autograder.limits import Limits
 from autograder.report import build_report, gradebook_rows
-from autograder.sandbox import available
+from autograder.sandbox.bubblewrap import available
+from autograder.sandbox.limits import Limits
 from autograder.settings import Course
 from tests.grading_zoo import CHAPTER, Animal, Habitat, cells, cheats, escapes, files, hogs, leaks, pages
 from tests.small_course import answered, hand_in, released, small_course

@@ -11,9 +11,9 @@ from nbgrader.api import Gradebook
 from playwright.sync_api import expect
 from small_course import CHAPTER, POINTS, answered, hand_in, small_course
 
-from autograder import sandbox
 from autograder.grade import How, grade
 from autograder.report import gradebook_rows
+from autograder.sandbox import bubblewrap
 from autograder.settings import ROOT, prepare_environment
 from tools import in_browser
 
@@ -35,7 +35,7 @@ def desk(tmp_path_factory, browser):
     next(cell for cell in good.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == "q8-why").source = WHY
     hand_in(course, "ada", good)
     hand_in(course, "bob", answered("scale", q1=UNREAD))
-    how = How(workers=2, sandboxed=not sandbox.available())
+    how = How(workers=2, sandboxed=not bubblewrap.available())
     states = [outcome.state for outcome in grade(course, str, how=how)]
     assert states == ["graded", "graded"]
     with pytest.MonkeyPatch.context() as patch, browser.new_context(viewport={"width": 1280, "height": 900}) as context:

@@ -241,7 +241,6 @@ ANIMALS = (
         "syntax error",
         book("q8", q1="q1 = dict(sectors=32,", sectors="def sectors(addresses, size)\n    return 1"),
         right=("q8",),
-        flag=f"sectors: {NO_PYTHON}",
     ),
     Animal(
         "names of python replaced",

@@ -226,9 +226,7 @@ ANIMALS = (
         for name, text in FUNCTIONS.items()
     ),
     *(Animal(name, book("q1", sectors=text), right=("q1",)) for name, text in NOT_RIGHT.items()),
-    Animal(
-        "json patched in the child", book("q1", sectors=JSON), right=("q1",), flag="sectors: This is a whole number"
-    ),
+    Animal("json patched in the child", book("q1", sectors=JSON), right=("q1",)),
     Animal("protocol lines forged", book("q1", sectors=FORGED), right=("q1",), flag=": The notebook's run ended early"),
     Animal(
         "numpy scalars",

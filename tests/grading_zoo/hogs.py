@@ -72,7 +72,6 @@ ANIMALS = (
         "endless function",
         book("q1", sectors="def sectors(addresses, size):\n    while True: pass"),
         right=("q1",),
-        flag=ENDED,
     ),
     Animal("recursion", book("q1", sectors=RECURSION), right=("q1",)),
     Animal(
@@ -97,7 +96,6 @@ ANIMALS = (
             scale="@cuda.jit\ndef scale(x, out, a, k):\n    cuda.shared.array(1000000000, np.float32)[0] = x[0]",
         ),
         right=("q1",),
-        flag="scale: ",
     ),
     Animal(
         "huge number as an answer",

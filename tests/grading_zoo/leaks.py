@@ -152,6 +152,5 @@ ANIMALS = (
         "imports the seeds",
         book("q1", sectors=f"from autograder.hidden import _SEEDS\ndef sectors(addresses, size): return {TRUE_NUMBER}"),
         right=("q1",),
-        flag="sectors: the answer cannot be used",
     ),
 )

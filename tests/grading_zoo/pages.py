@@ -45,11 +45,11 @@ ANIMALS = (
     Animal("writes scripts", edited(rewritten(**{"q8-why": f"{TAG}\n\n{FORMULA}"}), *TASKS), right=TASKS),
     Animal("error with scripts", book("q1", sectors=RAISES), right=("q1",)),
     Animal("type with scripts", book("q1", sectors=RETURNS), right=("q1",)),
-    Animal("keys with scripts", book("q8", q1=KEYS), right=("q8",), partly={"q1": 1.0}, flag="q1: "),
+    Animal("keys with scripts", book("q8", q1=KEYS), right=("q8",), partly={"q1": 1.0}),
     Animal("value with scripts", book("q8", q1=VALUES), right=("q8",), flag="q1: Not verified"),
-    Animal("kernel with scripts", book("q1", scale=KERNEL), right=("q1",), flag="scale: scale stopped"),
+    Animal("kernel with scripts", book("q1", scale=KERNEL), right=("q1",)),
     Animal("comment with scripts", book("q1", scale=STORES), right=("q1",)),
-    Animal("keys with escapes", book("q8", q1=ESCAPES), right=("q8",), flag="q1: "),
+    Animal("keys with escapes", book("q8", q1=ESCAPES), right=("q8",)),
     *(
         Animal(name, book("q8", "sectors"), right=("q8", "sectors"), student=student)
         for name, student in STUDENTS.items()

@@ -1,8 +1,8 @@
 """A warm process that judges: it has loaded the checks and the simulator, and forks for every judgement.
 
-A script that `autograder.judges` starts. One line of JSON comes on stdin for each notebook, with groups of jobs, and
-one line goes back for each group. A group that takes too long, or dies, harms no other one. There is one thread, so
-that forking is safe.
+A script that `judges` starts. One line of JSON comes on stdin for each notebook, with groups of jobs, and one line
+goes back for each group. A group that takes too long, or dies, harms no other one. There is one thread, so that forking
+is safe.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 if __name__ == "__main__":
-    # Not this folder but the one above: in the sandbox another package of this name comes first.
-    sys.path[0] = str(Path(__file__).resolve().parent.parent)
+    # Not this folder but the one that holds the package: in the sandbox another `autograder` comes first.
+    sys.path[0] = str(Path(__file__).resolve().parents[2])
 
-from autograder.judge import judge, warm_up
+from autograder.scoring.judge import judge, warm_up
 
 MOST_BYTES = 8 << 20
 """Of one reply."""

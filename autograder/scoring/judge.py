@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from autograder.kernels import Unreadable, kernel
-from autograder.literals import NotData, TooMuch, evaluate
-from autograder.needed import needed
-from autograder.program import Cell, Program
-from autograder.wire import Other, WireError, decode, encode
+from autograder.scoring.kernels import Unreadable, kernel
+from autograder.scoring.literals import NotData, TooMuch, evaluate
+from autograder.scoring.needed import needed
+from autograder.scoring.program import Cell, Program
+from autograder.scoring.wire import Other, WireError, decode, encode
 from course.checks import attempt
 from course.checks.kernel import KernelCheck
 from course.checks.outcome import Outcome, Returned

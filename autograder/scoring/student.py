@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 if __name__ == "__main__":
-    # Not this folder but the one above: the package there is the one that the grader shows us.
-    sys.path[0] = str(Path(__file__).resolve().parent.parent)
+    # Not this folder but the one that holds the package: it is the one that the grader shows us.
+    sys.path[0] = str(Path(__file__).resolve().parents[2])
 
-from autograder.wire import decode, encode
+from autograder.scoring.wire import decode, encode
 
 MOST_CHARACTERS = 200
 

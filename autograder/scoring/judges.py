@@ -17,16 +17,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from autograder.limits import Limits
-from autograder.sandbox import command
+from autograder.sandbox.bubblewrap import command
+from autograder.sandbox.limits import Limits
 from course.checks.kernel import KernelCheck
 from course.checks.registry import find
 
 __all__ = ["JudgeError", "ask"]
 
 _HERE = Path(__file__).resolve().parent
-_FILES = [_HERE / f"{name}.py" for name in ("__init__", "judge_server", "judge", "kernels", "literals", "needed",
-                                            "program", "wire")]  # fmt: skip
+_FILES = [_HERE.parent / "__init__.py", _HERE]
 START_SECONDS = 180
 """The first start on a machine compiles."""
 FOREVER = 10**8
@@ -40,7 +39,7 @@ class JudgeError(RuntimeError):
 
 
 def ask(jobs: Sequence[Job], cells: Sequence[tuple[str, str]], limits: Limits, sandboxed: bool) -> list[Job]:
-    """The replies of `autograder.judge.judge` to jobs on one notebook; {"died": reason} for one that came to no end.
+    """The replies of `judge.judge` to jobs on one notebook; {"died": reason} for one that came to no end.
 
     A kernel is judged in a process of its own; all other jobs share one, and get their own when that one dies.
     Raises JudgeError when there is no reply at all.

@@ -20,14 +20,17 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.session import Session
 
-from autograder.in_kernel.autograder.output import CUT
-from autograder.limits import Limits
-from autograder.sandbox import command
+from autograder.sandbox.bubblewrap import command
+from autograder.sandbox.in_kernel.autograder.output import CUT
+from autograder.sandbox.limits import Limits
 
 __all__ = ["Kernel", "PrivateFolder", "private_folder"]
 
 WAITING = 100
 """Messages that wait here while an earlier one is read; a kernel that sends more has to wait."""
+
+INSIST_SECONDS = 1.0
+"""Between two interrupts of the same cell."""
 
 STREAM = "IPKernelApp.outstream_class=autograder.output.BoundedStream"
 
@@ -160,6 +163,7 @@ class Kernel(AsyncKernelManager):
             context=context, kernel_spec_manager=_OneSpec(argv), connection_file=str(folder.connection), **place
         )
         self._folder, self._limits = folder, limits
+        self._insisting: asyncio.Future[None] | None = None
 
     async def start_kernel(self, **kwargs: Any) -> None:  # type: ignore[override]  # as its base class does
         """Start it; what it writes past the notebook goes to a file of its folder, never to the grader's terminal."""
@@ -168,6 +172,26 @@ class Kernel(AsyncKernelManager):
             await super().start_kernel(
                 **{**kwargs, "cwd": str(self._folder.work), "stdout": subprocess.DEVNULL, "stderr": errors}
             )
+
+    async def interrupt_kernel(self) -> None:  # type: ignore[override]  # as its base class does
+        """Interrupt the cell, and again and again until `calm`.
+
+        Checks catch an interrupt to say which call never ended; the next line of the cell may call it once more.
+        """
+        await super().interrupt_kernel()
+        if self._insisting is None:
+            self._insisting = asyncio.ensure_future(self._insist())
+
+    async def _insist(self) -> None:
+        while True:
+            await asyncio.sleep(INSIST_SECONDS)
+            await super().interrupt_kernel()
+
+    def calm(self) -> None:
+        """The cell has ended: no more interrupts."""
+        if self._insisting is not None:
+            self._insisting.cancel()
+            self._insisting = None
 
     def client(self, **kwargs: Any) -> AsyncKernelClient:  # type: ignore[override]  # as its base class does
         """A client that takes only what the limits allow."""
@@ -179,6 +203,7 @@ class Kernel(AsyncKernelManager):
 
     def end(self) -> None:
         """End the kernel, if it is still there, and close all sockets. For every way out, exceptions included."""
+        self.calm()
         process = getattr(self.provisioner, "process", None)
         if process is not None:
             process.kill()

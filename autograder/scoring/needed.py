@@ -6,7 +6,7 @@ import ast
 import symtable
 from collections.abc import Iterator, Sequence
 
-from autograder.program import Binding, Place, Program
+from autograder.scoring.program import Binding, Place, Program
 
 __all__ = ["needed"]
 

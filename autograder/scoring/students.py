@@ -14,13 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from autograder.limits import Limits
-from autograder.sandbox import command
+from autograder.sandbox.bubblewrap import command
+from autograder.sandbox.limits import Limits
 
 __all__ = ["said"]
 
 _HERE = Path(__file__).resolve().parent
-_FILES = [_HERE / f"{name}.py" for name in ("student", "wire", "__init__")]
+_FILES = [_HERE.parent / "__init__.py", *(_HERE / f"{name}.py" for name in ("__init__", "student", "wire"))]
 MOST_BYTES = 8 << 20
 """Of all that one answer says."""
 GRACE = 10
@@ -28,7 +28,7 @@ GRACE = 10
 
 
 def said(program: dict[str, Any], limits: Limits, sandboxed: bool) -> tuple[list[Any], str]:
-    """Run a program of `autograder.judge` and return the lines of its process, None for one that is no JSON.
+    """Run a program of `autograder.scoring.judge` and return the lines of its process, None for one that is no JSON.
 
     The second value is "" or why the process was ended. It may take `limits.cell_seconds`.
     """

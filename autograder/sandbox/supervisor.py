@@ -1,8 +1,8 @@
 """Runs one command of a student and ends it when it uses too much. A process of its own, between grader and sandbox.
 
-Started as a script by `autograder.sandbox.command` with `python -I -S`: it uses the standard library only, and nothing
-in the current folder can shadow it. It ends when the grader ends, so that no student's process outlives a grader that
-was killed.
+Started as a script by `bubblewrap.command` with `python -I -S`: it uses the standard library only, and nothing in the
+current folder can shadow it. It ends when the grader ends, so that no student's process outlives a grader that was
+killed.
 """
 
 from __future__ import annotations

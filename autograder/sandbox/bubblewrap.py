@@ -21,8 +21,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from autograder import supervisor
-from autograder.limits import MIB, Limits
+from autograder.sandbox import supervisor
+from autograder.sandbox.limits import MIB, Limits
 from course.simulator.typing import cache_folder
 
 __all__ = ["IN_KERNEL", "UNPROTECTED", "available", "command"]
@@ -66,8 +66,8 @@ def command(
     """The command line that runs `argv` in the sandbox, in an empty writable folder, with a bare environment.
 
     Start it with any environment and folder; stdin, stdout, stderr and the exit code are those of `argv`. When it has
-    to be ended the exit code is `autograder.supervisor.STOPPED`, and the reason is the last line of stderr and the
-    content of `report`.
+    to be ended the exit code is `supervisor.STOPPED`, and the reason is the last line of stderr and the content of
+    `report`.
     extra_read: files and folders that can be read in there at the same path. hide: folders that are empty in there.
     copies: files that the sandbox's user gets as a readable copy at the same path, whatever their mode. warm: give it
     the caches of numba and matplotlib. sockets: a folder for Unix sockets, shared both ways.
@@ -144,7 +144,7 @@ def _box(
     readable = [*(f"/etc/{name}" for name in SETTINGS), *_python_folders(), *map(str, extra_read)]
     readable += [_course(), str(IN_KERNEL)]
     places |= {path: ["--ro-bind-try", path, path] for path in readable if not _within(path, "/usr")}
-    root = str(IN_KERNEL.parent.parent)
+    root = str(IN_KERNEL.parents[2])
     if any(_within(root, place) for place in places):
         # The course lies in a folder that is shown: hide it, then show the parts that may be seen.
         places[root] = ["--size", str(MIB), "--tmpfs", root]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.program import Place, Program
+from autograder.scoring.program import Place, Program
 
 __all__ = ["NotData", "TooMuch", "evaluate"]
 

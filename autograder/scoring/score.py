@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from autograder.judges import JudgeError, ask
-from autograder.limits import Limits
-from autograder.students import said
-from autograder.tasks import Task
+from autograder.sandbox.limits import Limits
+from autograder.scoring.judges import JudgeError, ask
+from autograder.scoring.students import said
+from autograder.scoring.tasks import Task
 from course.checks.registry import find
 
 __all__ = ["How", "Score", "score"]
@@ -45,7 +45,7 @@ def score(tasks: Sequence[Task], notebook: bytes, limits: Limits, sandboxed: boo
     """Score the answers in a notebook: grade_id -> Score, for every task. Never raises because of a submission.
 
     May be called from several threads and processes at a time. A judgement may take `limits.cell_seconds`, and so may
-    an answer that has to run. sandboxed=False runs answers without the sandbox (`autograder.sandbox.UNPROTECTED`).
+    an answer that has to run. sandboxed=False runs answers without the sandbox (see `bubblewrap.UNPROTECTED`).
     """
     try:
         cells = _code_cells(notebook)

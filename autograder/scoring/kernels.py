@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.literals import NotData, TooMuch, evaluate
-from autograder.program import Binding, Place, Program
+from autograder.scoring.literals import NotData, TooMuch, evaluate
+from autograder.scoring.program import Binding, Place, Program
 from course import cuda
 
 __all__ = ["Unreadable", "kernel"]

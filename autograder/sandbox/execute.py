@@ -13,9 +13,9 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbgrader.preprocessors import Execute as StockExecute
 from traitlets import Bool, Enum, Instance
 
-from autograder.kernel import Kernel, PrivateFolder, private_folder
-from autograder.limits import MIB, Limits
-from autograder.sandbox import available
+from autograder.sandbox.bubblewrap import available
+from autograder.sandbox.kernel import Kernel, PrivateFolder, private_folder
+from autograder.sandbox.limits import MIB, Limits
 
 __all__ = ["Execute", "Executed", "NotExecutedError", "execute"]
 
@@ -85,6 +85,11 @@ class Execute(StockExecute):  # type: ignore[misc]  # nbgrader is untyped
         """What nbclient calls before each cell."""
         self._running = cell
 
+    def on_cell_executed(self, **kwargs: Any) -> None:
+        """What nbclient calls after each cell."""
+        self._kernel.calm()
+        super().on_cell_executed(**kwargs)
+
     def _reason(self, error: Exception) -> str:
         if why := self._folder.why():
             return why
@@ -104,7 +109,7 @@ def execute(notebook: bytes, limits: Limits | None = None, sandboxed: bool = Tru
     """Run all cells of a notebook (JSON in UTF-8) in a process of its own. Never raises for what a notebook does.
 
     A cell that takes too long is interrupted and the next one runs. sandboxed=False only for people you trust: see
-    `autograder.sandbox.UNPROTECTED`.
+    `bubblewrap.UNPROTECTED`.
     """
     limits = limits or Limits()
     try:
