@@ -240,7 +240,7 @@ class _Run:
     def _feedback(self, work: list[tuple[str, str]], here: Executors) -> None:
         """Write the feedback of every submission whose marks or comments changed since; what fails at it has failed."""
         stale = list(self._without_feedback(work))
-        write_one = functools.partial(write_feedback, self.course)
+        write_one = functools.partial(write_feedback, self.course, self.how.limits.feedback_seconds)
         for (chapter, student, mark), error in pool.results(here, write_one, stale, 3 * self.workers):
             kept = read_record(self.course, student, chapter)
             if isinstance(error, Exception):
@@ -283,14 +283,12 @@ FROM_EXCHANGE = ("timestamp.txt", "submission_secret.txt")
 """nbgrader's exchange needs these beside the feedback that it returns."""
 MOST_BYTES = 4096
 """Of each of them: they come from the student."""
-FEEDBACK_SECONDS = 120
-"""For one page. What the student wrote is turned into HTML there, and nbconvert has no limit of its own."""
 
 
-def write_feedback(course: Course, item: tuple[str, str, str]) -> None:
-    """Write one page of feedback; runs in a worker."""
+def write_feedback(course: Course, seconds: float, item: tuple[str, str, str]) -> None:
+    """Write one page of feedback; runs in a worker, which ends when it takes longer."""
     chapter, student, _ = item
-    with pool.at_most(FEEDBACK_SECONDS):
+    with pool.at_most(seconds):
         generate_feedback(course, chapter, student)
     page = course.feedback / student / chapter / f"{chapter}.html"
     write(page, without_scripts(page.read_text(encoding="utf-8")).encode())

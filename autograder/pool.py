@@ -176,6 +176,6 @@ def _outcome(future: Future[Result]) -> Result | Exception:
     try:
         return future.result()
     except BrokenProcessPool:
-        return Lost("the process that worked on it died twice, or took too long")
+        return Lost("its process died twice, or took too long and was stopped")
     except Exception as error:  # whatever it was belongs to this job alone
         return error

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from nbformat.v4 import new_markdown_cell
 from nbgrader.api import Gradebook
 from small_course import CHAPTER, POINTS, TASKS, answered, hand_in, released, small_course
 
 from autograder.grade import How, grade
 from autograder.report import gradebook_rows
 from autograder.sandbox import bubblewrap
+from autograder.sandbox.limits import Limits
 from autograder.settings import ROOT, Course, CourseError, prepare_environment
 
 pytestmark = pytest.mark.slow
@@ -130,3 +132,28 @@ def test_a_hand_in_that_cannot_be_read_has_a_reason_and_stops_nobody(course, sai
     assert record(course, "dora")["reason"] == ended["dora"].reason
     assert ended["emil"].state == "graded"
     assert row(course, "emil").scores["q8"] == POINTS["q8"]
+
+
+def test_an_honest_mistake_has_its_hint_and_is_nothing_to_look_at(course, said):
+    q8 = record(course, "cleo")["scores"]["q8"]
+    assert (q8["points"], q8["reason"]) == (0.0, "")
+    hand_in(course, "eli", answered(q8="q8 = 0.5"))
+    (outcome,) = grade(course, lambda line: None, student="eli")
+    kept = record(course, "eli")
+    assert kept["scores"]["q8"]["reason"]
+    assert (kept["flags"], outcome.flagged) == ([], 0)
+
+
+def test_a_page_that_takes_for_ever_costs_its_own_feedback_and_no_marks(course, said):
+    notebook = answered()
+    notebook.cells.append(new_markdown_cell("[a](" * 500_000, id="endless"))
+    for student, handed in (("finn", notebook), ("gus", answered())):
+        hand_in(course, student, handed)
+    how = How(limits=Limits(feedback_seconds=15))
+    outcomes = {outcome.student: outcome for outcome in grade(course, lambda line: None, how=how)}
+    assert outcomes["finn"].state == "failed"
+    assert outcomes["finn"].reason.startswith("no feedback: its process died twice, or took too long")
+    assert outcomes["gus"].state == "graded"
+    assert row(course, "finn").scores == row(course, "gus").scores
+    pages = {student: (course.feedback / student / CHAPTER / f"{CHAPTER}.html").exists() for student in ("finn", "gus")}
+    assert pages == {"finn": False, "gus": True}

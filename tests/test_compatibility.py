@@ -19,7 +19,9 @@ TESTS = (
     # exercises run on each Python in the released notebooks.
     *(f"tests/test_checks_{name}.py" for name in ("values", "question", "sectors")),
     "tests/test_profiling.py",
+    "tests/test_course_cuda.py",
     "tests/test_simulator_frontend.py",
+    "tests/test_simulator_launches.py",
     "tests/test_simulator_values.py",
 )
 RUNNER = ["pytest", "hypothesis", "pytest-timeout", "pytest-xdist", "nbclient", "nbformat", "ipykernel"]

@@ -18,7 +18,7 @@ from jupyter_client.asynchronous.client import AsyncKernelClient
 from jupyter_client.channels import AsyncZMQSocketChannel
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
-from jupyter_client.session import Session
+from jupyter_client.session import Session, new_id
 
 from autograder.sandbox.bubblewrap import command
 from autograder.sandbox.in_kernel.autograder.output import CUT
@@ -199,6 +199,9 @@ class Kernel(AsyncKernelManager):
             **{**self.get_connection_info(session=True), "parent": self, "context": self.context, **kwargs}
         )
         client.limits = self._limits
+        # It has a clone of our session, which counts its messages alike: a cell and an interrupt would share an id, and
+        # the end of the interrupt would be taken for the end of the cell.
+        client.session.session = new_id()
         return client
 
     def end(self) -> None:

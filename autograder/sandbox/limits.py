@@ -18,6 +18,8 @@ class Limits:
     """Time of one cell, seconds. The cell is interrupted, the next one runs."""
     notebook_seconds: int = 300
     """Time of the whole run, start included, seconds. The run is ended."""
+    feedback_seconds: int = 120
+    """Time of one page of feedback: Markdown of a student is turned into HTML there. There is no page then."""
     memory_bytes: int = 4 * GIB
     """Address space of each process, and resident memory of all of them together."""
     processes: int = 128

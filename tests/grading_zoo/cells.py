@@ -176,7 +176,6 @@ def odd(document: Document) -> None:
 
 
 INPUT = 'name = input("Who are you? ")\nimport getpass\ngetpass.getpass()'
-NO_PYTHON = "the cell is no valid Python"
 MAGIC = "%%bash\necho 2.0"
 
 KEPT = {
@@ -236,7 +235,7 @@ ANIMALS = (
     Animal("upside down", edited(backwards, *TASKS), right=TASKS),
     Animal("written answer is code", edited(as_code, *TASKS), right=TASKS),
     Animal("asks for input", book(*TASKS, first=INPUT), right=TASKS),
-    Animal("cell magic as an answer", book("q8", q1=MAGIC), right=("q8",), flag=f"q1: {NO_PYTHON}"),
+    Animal("cell magic as an answer", book("q8", q1=MAGIC), right=("q8",)),
     Animal(
         "syntax error",
         book("q8", q1="q1 = dict(sectors=32,", sectors="def sectors(addresses, size)\n    return 1"),

@@ -186,7 +186,7 @@ KERNELS = {
     "device function that calls Python": (
         "@cuda.jit(device=True)\ndef f(v): return __import__('os').getpid() * v\n"
         f"@cuda.jit\ndef scale{KERNEL.replace('a * x', 'f(x').replace('x[i]', 'x[i])')}",
-        "scale stopped with",
+        "",
     ),
     "kernel that knows the grader": (
         f"import sys\nif 'course.simulator' in sys.modules:\n    @cuda.jit\n    def scale{INDENTED}\n"
@@ -202,7 +202,7 @@ KERNELS = {
 
 ANIMALS = (
     Animal("equals everything", book("q8", q1=f"{ANYTHING}q1 = x"), right=("q8",), flag=f"q1: {UNREAD}"),
-    Animal("parts equal everything", book("q8", q1=f"{ANYTHING}q1 = dict({ALL_PARTS})"), right=("q8",), flag="q1: "),
+    Animal("parts equal everything", book("q8", q1=f"{ANYTHING}q1 = dict({ALL_PARTS})"), right=("q8",)),
     Animal(
         "dict with its own rules",
         book("q8", q1=f"class D(dict):\n    get = None\nq1 = D({RIGHT})"),
@@ -242,7 +242,7 @@ ANIMALS = (
     ),
     Animal("kernel right on visible shapes", book("q1", scale=BY_HEART), right=("q1",), flag=f"scale: {MORE}"),
     *(
-        Animal(name, book("q1", scale=text), right=("q1",), flag=f"scale: {flag}")
+        Animal(name, book("q1", scale=text), right=("q1",), flag=flag and f"scale: {flag}")
         for name, (text, flag) in KERNELS.items()
     ),
 )
