@@ -61,10 +61,12 @@ def stock(tmp_path_factory) -> tuple[Course, list[subprocess.CompletedProcess[st
     return course, [run(course.root, "nbgrader", *step) for step in steps]
 
 
+@pytest.mark.slow
 def test_stock_commands_succeed_in_a_fresh_clone_without_a_gradebook(stock):
     assert [(step.returncode, step.stderr[-2000:]) for step in stock[1] if step.returncode] == []
 
 
+@pytest.mark.slow
 def test_stock_commands_put_everything_under_autograder(stock):
     course, _ = stock
     assert (course.feedback / "ada" / CHAPTER / f"{CHAPTER}.html").is_file()
@@ -73,6 +75,7 @@ def test_stock_commands_put_everything_under_autograder(stock):
     assert names == {"source", "release", "course", "autograder", "nbgrader_config.py"}
 
 
+@pytest.mark.slow
 def test_stock_and_own_release_are_the_same_bytes(stock):
     course, _ = stock
     notebook = Path("release") / CHAPTER / f"{CHAPTER}.ipynb"

@@ -194,6 +194,7 @@ def test_grading_again_changes_nothing(graded):
     assert {path: path.stat().st_mtime_ns for path in graded.course.feedback.rglob("*.html")} == pages
 
 
+@pytest.mark.slow
 def test_a_persons_mark_reaches_the_feedback_and_survives_a_new_hand_in(graded):
     course, student = graded.course, "half-right"
     with Gradebook(course.gradebook_url) as gradebook:
