@@ -183,9 +183,10 @@ class Kernel(AsyncKernelManager):
             self._insisting = asyncio.ensure_future(self._insist())
 
     async def _insist(self) -> None:
-        while True:
-            await asyncio.sleep(INSIST_SECONDS)
-            await super().interrupt_kernel()
+        with suppress(RuntimeError):  # it has died meanwhile
+            while True:
+                await asyncio.sleep(INSIST_SECONDS)
+                await super().interrupt_kernel()
 
     def calm(self) -> None:
         """The cell has ended: no more interrupts."""
