@@ -151,7 +151,7 @@ def nbgrader_settings(course: Course) -> Config:
 
     c.Execute.timeout = CELL_SECONDS
     c.Execute.startup_timeout = 120
-    c.Execute.iopub_timeout = 30
+    c.Execute.iopub_timeout = 60
     # Other users of a shared grading machine could otherwise read what passes between nbgrader and the kernel.
     c.KernelManager.transport_encryption = "auto"
     c.OverwriteCells.add_missing_cells = True

@@ -116,8 +116,10 @@ def execute(notebook: bytes, limits: Limits | None = None, sandboxed: bool = Tru
         nb = nbformat.reads(notebook.decode("utf-8"), as_version=4)
     except Exception as error:  # nbformat fails in many ways on what is no notebook
         return Executed(notebook, f"The file is not a notebook ({type(error).__name__}: {str(error)[:200]})")
+    seconds = limits.cell_seconds
+    # What a cell showed may come long after its end: on a busy machine thousands of displays take their time.
     runner = Execute(
-        limits=limits, sandboxed=sandboxed, timeout=limits.cell_seconds, startup_timeout=120, iopub_timeout=10
+        limits=limits, sandboxed=sandboxed, timeout=seconds, startup_timeout=120, iopub_timeout=max(10, seconds)
     )
     try:
         runner.preprocess(nb, {})
