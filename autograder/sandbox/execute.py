@@ -118,9 +118,8 @@ def execute(notebook: bytes, limits: Limits | None = None, sandboxed: bool = Tru
         return Executed(notebook, f"The file is not a notebook ({type(error).__name__}: {str(error)[:200]})")
     seconds = limits.cell_seconds
     # What a cell showed may come long after its end: on a busy machine thousands of displays take their time.
-    runner = Execute(
-        limits=limits, sandboxed=sandboxed, timeout=seconds, startup_timeout=120, iopub_timeout=max(10, seconds)
-    )
+    late = max(10, 2 * seconds)
+    runner = Execute(limits=limits, sandboxed=sandboxed, timeout=seconds, startup_timeout=120, iopub_timeout=late)
     try:
         runner.preprocess(nb, {})
         problem = ""
