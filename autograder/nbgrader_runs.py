@@ -84,9 +84,11 @@ def _recorded_log() -> Iterator[list[logging.LogRecord]]:
     logger = get_logger()
     logger = logger.logger if isinstance(logger, logging.LoggerAdapter) else logger
     keeper = _Keeper()
-    level, propagate = logger.level, logger.propagate
+    level, propagate, disabled = logger.level, logger.propagate, logger.disabled
     logger.addHandler(keeper)
     logger.setLevel(logging.INFO)
+    # Any library that sets logging up through logging.config has disabled it: that is the default there.
+    logger.disabled = False
     logger.propagate = False
     try:
         yield keeper.records
@@ -94,6 +96,7 @@ def _recorded_log() -> Iterator[list[logging.LogRecord]]:
         logger.removeHandler(keeper)
         logger.setLevel(level)
         logger.propagate = propagate
+        logger.disabled = disabled
 
 
 def _reason(records: list[logging.LogRecord], fallback: str) -> str:

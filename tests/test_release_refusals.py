@@ -10,6 +10,7 @@ import nbformat
 import pytest
 from grading_helpers import copied_course
 from nbgrader.api import Gradebook
+from traitlets.log import get_logger
 
 import autograder.release as release_module
 from autograder.cells import cell_problems, nbgrader_of, read_notebook
@@ -80,12 +81,16 @@ def test_changed_points_are_accepted_on_purpose(course):
 
 
 @pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")  # nbgrader's own
-def test_a_removed_cell_is_refused_even_on_purpose_once_somebody_was_graded(course):
+@pytest.mark.parametrize("disabled", [False, True], ids=["", "another library disabled the log"])
+def test_a_removed_cell_is_refused_even_on_purpose_once_somebody_was_graded(course, disabled, monkeypatch):
+    # The reason is taken from nbgrader's log.
+    monkeypatch.setattr(get_logger(), "disabled", disabled)
     with Gradebook(course.gradebook_url) as gradebook:
         gradebook.add_student("ada")
         gradebook.add_submission(CHAPTER, "ada")
     edit(course, lambda notebook: notebook.cells.remove(cell_of(notebook, "q4-why")))
     refused(course, "submissions(.|\n)*move .*gradebook.db away", update_ids=True)
+    assert get_logger().disabled == disabled
 
 
 def test_a_misspelt_marker_is_refused_before_anything_is_written(course):
