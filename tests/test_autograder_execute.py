@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import tempfile
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from sandbox_runs import SMALL, eventually, needs_sandbox, notebook, processes_w
 
 from autograder.sandbox.execute import DIED, Execute, NotExecutedError, execute
 from autograder.sandbox.in_kernel.autograder.output import CUT
+from autograder.sandbox.kernel import _BoundedChannel
 from autograder.sandbox.limits import MIB, Limits
 from autograder.settings import ROOT
 
@@ -126,6 +129,22 @@ def test_endless_output_is_cut_with_a_note_and_the_next_cell_runs():
     assert many.endswith(CUT) and many.count("z") < 100_000
     assert after == "after\n"
     assert len(done.notebook) < 400_000
+
+
+@pytest.mark.slow
+@needs_sandbox
+def test_what_is_shown_faster_than_it_is_read_waits_and_nothing_is_lost(monkeypatch):
+    fits = _BoundedChannel._fits
+
+    def fits_in_time(self, message, size):
+        time.sleep(0.002)
+        return fits(self, message, size)
+
+    monkeypatch.setattr(_BoundedChannel, "_fits", fits_in_time)
+    roomy = dataclasses.replace(SMALL, cell_seconds=30, notebook_seconds=60, output_bytes=8 * MIB)
+    done = execute(notebook("for n in range(3000): display(n)", "print('next')"), roomy)
+    assert done.problem == ""
+    assert shown(done) == ["".join(map(str, range(3000))), "next\n"]
 
 
 @pytest.mark.slow

@@ -76,7 +76,7 @@ def fresh(root: Path) -> Course:
     return course
 
 
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(1800)
 def test_twenty_kills_lose_nothing_and_count_nothing_twice(tmp_path):
     calm, killed = fresh(tmp_path / "calm"), fresh(tmp_path / "killed")
     start = time.monotonic()

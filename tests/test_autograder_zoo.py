@@ -38,7 +38,7 @@ NEIGHBOURS = {"perfect": answered(), "half-right": answered("sectors", "q1"), "u
 # A cell has more time than a check gives a kernel that never ends.
 HOW = How(limits=Limits(cell_seconds=20, notebook_seconds=90))
 
-pytestmark = pytest.mark.timeout(1500)
+pytestmark = pytest.mark.timeout(1800)
 """The first test waits for the whole batch."""
 needs_sandbox = pytest.mark.skipif(bool(available()), reason=f"no sandbox here: {available()}")
 

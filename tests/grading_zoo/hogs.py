@@ -37,7 +37,7 @@ files.clear()
 """
 ONE_LINE = "print('x' * 100_000_000)"
 MANY_LINES = "for n in range(200_000): print(n, 'x' * 50)"
-DISPLAYS = "from IPython.display import HTML, display\nfor n in range(1_000): display(HTML('<b>' + 'y' * 3_000))"
+DISPLAYS = "from IPython.display import HTML, display\nfor n in range(3_000): display(HTML('<b>' + 'y' * 1_000))"
 BACKGROUND = """
 import threading, time
 def talk():

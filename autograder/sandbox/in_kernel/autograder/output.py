@@ -1,11 +1,13 @@
-"""What a cell prints is cut where it is printed, so that a loop of prints does not flood the grader."""
+"""What a cell prints is cut where it is printed, and what it shows waits until the grader reads it: nothing is lost."""
 
 from __future__ import annotations
 
 import os
 from typing import Any
 
-from ipykernel.iostream import OutStream
+import zmq
+from ipykernel.iostream import IOPubThread, OutStream
+from jupyter_client.session import Session
 
 __all__ = ["CUT", "BoundedStream"]
 
@@ -16,9 +18,11 @@ MOST = int(os.environ.get("GRADER_OUTPUT_CHARACTERS", 1 << 20))
 class BoundedStream(OutStream):
     """stdout or stderr of a kernel that takes `MOST` characters from one cell."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, session: Session, thread: IOPubThread, *args: Any, **kwargs: Any) -> None:
         self._cell, self._room = "", MOST
-        super().__init__(*args, **kwargs)
+        super().__init__(session, thread, *args, **kwargs)
+        # A full socket drops what comes next, the message that ends the cell too. Now it makes the kernel wait.
+        thread.schedule(lambda: thread.socket.setsockopt(zmq.XPUB_NODROP, 1))
 
     def write(self, string: str) -> int:
         """Like OutStream.write, but what does not fit is dropped after one note."""
