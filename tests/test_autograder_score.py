@@ -10,6 +10,7 @@ from typing import Any
 import nbformat
 import pytest
 from kernel_answers import load
+from sandbox_runs import needs_sandbox
 
 from autograder import half_right
 from autograder.cells import nbgrader_of, read_notebook, split
@@ -27,7 +28,6 @@ COURSE = Course(ROOT)
 CHAPTERS = ("coalescing", "layout", "tiling", "roofline", "occupancy", "cp_async")
 SANDBOXED = available() == ""
 LIMITS = Limits(cell_seconds=4, memory_bytes=2 * GIB)
-needs_sandbox = pytest.mark.skipif(not SANDBOXED, reason=f"there is no sandbox here: {available()}")
 
 
 def tasks(chapter: str) -> tuple[Task, ...]:

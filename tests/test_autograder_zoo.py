@@ -23,10 +23,10 @@ import pytest
 from autograder.grade import How, Outcome, grade
 from autograder.hidden import _SEEDS, seed
 from autograder.report import build_report, gradebook_rows
-from autograder.sandbox.bubblewrap import available
 from autograder.sandbox.limits import Limits
 from autograder.settings import Course
 from tests.grading_zoo import CHAPTER, Animal, Habitat, cells, cheats, escapes, files, hogs, leaks, pages
+from tests.sandbox_runs import needs_sandbox
 from tests.small_course import answered, hand_in, released, small_course
 
 KINDS = {
@@ -40,7 +40,6 @@ HOW = How(limits=Limits(cell_seconds=20, notebook_seconds=90))
 
 pytestmark = pytest.mark.timeout(1800)
 """The first test waits for the whole batch."""
-needs_sandbox = pytest.mark.skipif(bool(available()), reason=f"no sandbox here: {available()}")
 
 
 def names(animal: Animal) -> str:

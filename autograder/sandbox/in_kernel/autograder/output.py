@@ -1,4 +1,4 @@
-"""What a cell prints is cut where it is printed, and what it shows waits until the grader reads it: nothing is lost."""
+"""What a cell prints is cut where it is printed, and what it shows waits until the grader reads it."""
 
 from __future__ import annotations
 
