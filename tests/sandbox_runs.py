@@ -27,8 +27,13 @@ def notebook(*cells: str) -> bytes:
 
 def shown(executed: Executed) -> list[str]:
     """What each code cell showed, as text; errors as "Name: value"."""
+    return ["".join(map(_text, cell.outputs)) for cell in cells_of(executed)]
+
+
+def cells_of(executed: Executed) -> list[nbformat.NotebookNode]:
+    """The code cells of a notebook that was run."""
     cells = nbformat.reads(executed.notebook.decode("utf-8"), as_version=4).cells
-    return ["".join(map(_text, cell.outputs)) for cell in cells if cell.cell_type == "code"]
+    return [cell for cell in cells if cell.cell_type == "code"]
 
 
 def _text(output: nbformat.NotebookNode) -> str:

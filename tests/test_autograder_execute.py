@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from sandbox_runs import SMALL, eventually, needs_sandbox, notebook, processes_with, shown
+from sandbox_runs import SMALL, cells_of, eventually, needs_sandbox, notebook, processes_with, shown
 
 from autograder.sandbox.execute import DIED, Execute, NotExecutedError, execute
 from autograder.sandbox.in_kernel.autograder.output import CUT
@@ -129,6 +129,28 @@ def test_endless_output_is_cut_with_a_note_and_the_next_cell_runs():
     assert many.endswith(CUT) and many.count("z") < 100_000
     assert after == "after\n"
     assert len(done.notebook) < 400_000
+
+
+@needs_sandbox
+def test_prints_are_one_output_however_slowly_they_come():
+    slowly = """
+import sys, time
+for word in "ab":
+    print(word, flush=True)
+    print(word, file=sys.stderr, flush=True)
+    time.sleep(0.3)
+"""
+    forged = """
+kernel = get_ipython().kernel
+for content in ({"name": "stdout", "text": ["1\\n", "2\\n"]}, {"name": "other", "text": "3"}):
+    kernel.session.send(kernel.iopub_thread, "stream", content, parent=kernel.get_parent(), ident=b"stream")
+"""
+    done = execute(notebook(f"{slowly}\ndisplay(1)\n{slowly}", forged), SMALL)
+    assert done.problem == ""
+    first, second = ([(output.get("name"), output.get("text")) for output in cell.outputs] for cell in cells_of(done))
+    printed = [("stdout", "a\nb\n"), ("stderr", "a\nb\n")]
+    assert first == [*printed, (None, None), *printed]
+    assert second == [("stdout", "1\n2\n"), ("other", "3")]
 
 
 @pytest.mark.slow

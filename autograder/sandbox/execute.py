@@ -6,6 +6,7 @@ Safe in a worker process and in a thread: no signal handler, no change of folder
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import nbformat
@@ -17,7 +18,7 @@ from autograder.sandbox.bubblewrap import available
 from autograder.sandbox.kernel import Kernel, PrivateFolder, private_folder
 from autograder.sandbox.limits import MIB, Limits
 
-__all__ = ["Execute", "Executed", "NotExecutedError", "execute"]
+__all__ = ["Execute", "Executed", "NotExecutedError", "execute", "joined"]
 
 DIED = "ended its Python process (a call such as os._exit, a crash, or out of memory)"
 
@@ -75,6 +76,9 @@ class Execute(StockExecute):  # type: ignore[misc]  # nbgrader is untyped
                 raise NotExecutedError(reason) from error
             finally:
                 self._kernel.end()
+                for cell in nb.cells:
+                    if cell.cell_type == "code":
+                        cell.outputs = joined(cell.outputs)
 
     def create_kernel_manager(self) -> Kernel:
         """What nbclient calls for a kernel."""
@@ -103,6 +107,28 @@ class Execute(StockExecute):  # type: ignore[misc]  # nbgrader is untyped
                 f"or that showed more than {self.limits.message_bytes // MIB} MiB at once"
             )
         return f"could not be run to its end ({type(error).__name__}: {str(error)[:200]})"
+
+
+def joined(outputs: list[Any]) -> list[Any]:
+    """Outputs in which prints between two displays are one output: stdout, then stderr.
+
+    A kernel sends what is printed in pieces, cut by its clock: a busy machine would give other files than an idle one.
+    nbclient's own `coalesce_streams` also moves prints over displays, and takes minutes for a line of 1 MiB (one of its
+    regular expressions is quadratic).
+    """
+    result: list[Any] = []
+    for printed, run in groupby(outputs, lambda output: output.output_type == "stream"):
+        if not printed:
+            result += run
+            continue
+        pieces: dict[str, list[str]] = {"stdout": [], "stderr": []}
+        for output in run:
+            # A forged message may hold another name, or a list of lines.
+            pieces.setdefault(output.name, []).append("".join(output.text))
+        for name, texts in pieces.items():
+            if texts:
+                result.append(nbformat.v4.new_output("stream", name=name, text="".join(texts)))
+    return result
 
 
 def execute(notebook: bytes, limits: Limits | None = None, sandboxed: bool = True) -> Executed:
