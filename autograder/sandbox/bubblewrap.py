@@ -17,13 +17,12 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from autograder.sandbox import supervisor
 from autograder.sandbox.limits import MIB, Limits
-from course.simulator.typing import cache_folder
+from autograder.sandbox.warm import warm_files
 
 __all__ = ["IN_KERNEL", "UNPROTECTED", "available", "command"]
 
@@ -85,7 +84,7 @@ def command(
     names |= {"RLIMIT_CPU": "cpu", "RLIMIT_CORE": "core"}
     prlimit = ["prlimit", f"--nproc={limits.processes}"]
     prlimit += [f"--{names[name]}={most}" for name, most in limits_of_process.items()]
-    cached = _warm_files() if sandboxed and warm else []
+    cached = warm_files(Path(_course()), HOME) if sandboxed and warm else []
     job = {
         "box": _box(limits, extra_read, hide, [place for _, place in cached], sockets) if sandboxed else [],
         "copies": [*cached, *([str(path)] * 2 for path in copies)] if sandboxed else [],
@@ -234,30 +233,3 @@ def _environment(limits: Limits, sandboxed: bool) -> dict[str, str]:
         "LOCALAPPDATA",
     )
     return {**{name: os.environ[name] for name in needed if name in os.environ}, **bare}
-
-
-def _warm_files() -> list[list[str]]:
-    """[file, place in the sandbox] of what is slow to make.
-
-    That is numba's compiled counters, the types that numba gave to kernels so far, and matplotlib's list of fonts. They
-    are copies, in folders that can be written: numba uses its cache only where it could also write.
-    """
-    places = [[str(path), f"{HOME}/matplotlib/{path.name}"] for path in _font_lists()]
-    if folder := cache_folder():
-        wanted = f"types_*py{sys.version_info[0]}.{sys.version_info[1]}.json"
-        with suppress(OSError):  # a home folder that cannot be read
-            places += [[str(path), f"{HOME}/.cache/{folder.name}/{path.name}"] for path in sorted(folder.glob(wanted))]
-    tag = f"py{sys.version_info[0]}{sys.version_info[1]}"
-    caches = {path.parent for path in Path(_course()).rglob(f"__pycache__/*.{tag}.nbi")}
-    ready = re.compile(rf"\.{tag}(\.\d+)?\.nb[ci]$|\.{re.escape(sys.implementation.cache_tag)}\.pyc$")
-    files = sorted(path for folder in caches for path in folder.iterdir() if ready.search(path.name))
-    return [*places, *([str(path)] * 2 for path in files)]
-
-
-@cache
-def _font_lists() -> list[Path]:
-    """matplotlib's lists of fonts; it makes one here if there is none."""
-    from matplotlib import font_manager, get_cachedir
-
-    font_manager.get_font_names()
-    return sorted(Path(get_cachedir()).glob("fontlist-*.json"))
