@@ -5,9 +5,7 @@ from __future__ import annotations
 import filecmp
 import json
 import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from traitlets.log import get_logger
 from autograder.cells import MARKERS, Notebook, cell_problems, grade_ids, nbgrader_of, read_notebook, split
 from autograder.nbgrader_runs import StepError, generate_assignment
 from autograder.settings import ROOT, TEXT_TWINS, Course, CourseError
+from autograder.writing import scratch
 
 __all__ = ["build_release", "register", "register_before_autograde", "release_problems", "source_problems"]
 
@@ -41,17 +40,16 @@ def build_release(course: Course, *, update_ids: bool = False) -> bool:
     ids = {chapter: grade_ids(read_notebook(course.notebook(chapter))) for chapter in chapters}
     if not update_ids:
         _refuse(manifest_problems(read_manifest(course), ids))
-    with _scratch_folder(course) as scratch:
-        into = scratch.relative_to(course.root).as_posix() + "/new"
+    with scratch(course.scratch) as folder:
         for chapter in chapters:
-            _generate(course, chapter, into, record=False)
-            _refuse(release_problems(course, chapter, scratch / "new"))
+            _generate(course, chapter, folder / "new", record=False)
+            _refuse(release_problems(course, chapter, folder / "new"))
         for chapter in chapters:
             if any(points is not None for points in ids[chapter].values()):
-                register(course, chapter)
-        changed = not _same_tree(scratch / "new", course.release)
+                _generate(course, chapter, folder / "registered", record=True)
+        changed = not _same_tree(folder / "new", course.release)
         if changed:
-            _swap(scratch / "new", course.release, scratch / "old")
+            _swap(folder / "new", course.release, folder / "old")
     if update_ids:
         course.grade_ids.write_text(json.dumps(ids, indent=1) + "\n", encoding="utf-8")
     return changed
@@ -63,10 +61,9 @@ def register(course: Course, chapter: str) -> Notebook:
     Returns the students' version of the chapter. Raises CourseError when the gradebook holds submissions that were
     graded with other cells.
     """
-    course.gradebook.parent.mkdir(parents=True, exist_ok=True)
-    with _scratch_folder(course) as scratch:
-        _generate(course, chapter, scratch.relative_to(course.root).as_posix(), record=True)
-        return read_notebook(scratch / chapter / f"{chapter}.ipynb")
+    with scratch(course.scratch) as folder:
+        _generate(course, chapter, folder, record=True)
+        return read_notebook(folder / chapter / f"{chapter}.ipynb")
 
 
 def register_before_autograde(assignment: str, student: str, notebooks: list[str]) -> None:
@@ -181,9 +178,10 @@ def _is_written_answer(cell: Any) -> bool:
     return cell.cell_type == "markdown" and bool(nbgrader_of(cell).get("solution"))
 
 
-def _generate(course: Course, chapter: str, into: str, *, record: bool) -> None:
+def _generate(course: Course, chapter: str, into: Path, *, record: bool) -> None:
+    course.gradebook.parent.mkdir(parents=True, exist_ok=True)
     try:
-        generate_assignment(course, chapter, into, record=record)
+        generate_assignment(course, chapter, into.relative_to(course.root).as_posix(), record=record)
     except StepError as failure:
         advice = ""
         if "submissions associated" in str(failure):
@@ -197,13 +195,6 @@ def _generate(course: Course, chapter: str, into: str, *, record: bool) -> None:
 def _refuse(problems: list[str]) -> None:
     if problems:
         raise CourseError("\n".join(problems))
-
-
-@contextmanager
-def _scratch_folder(course: Course) -> Iterator[Path]:
-    course.scratch.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="release-", dir=course.scratch, ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
 
 
 def _same_tree(one: Path, other: Path) -> bool:

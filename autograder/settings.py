@@ -105,7 +105,7 @@ class Course:
     @property
     def scratch(self) -> Path:
         """Where a release is built before it replaces the old one: the same disk, not in git."""
-        return self.root / "build"
+        return self.root / "build" / "release"
 
     def notebook(self, chapter: str) -> Path:
         """The master notebook of a chapter."""

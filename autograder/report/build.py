@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +12,7 @@ from autograder.report.exports import write_canvas, write_moodle
 from autograder.report.gather import gather
 from autograder.report.pages import write_pages
 from autograder.settings import Course
+from autograder.writing import scratch
 
 __all__ = ["RESULTS", "build_report"]
 
@@ -28,32 +27,19 @@ def build_report(course: Course) -> Path:
     can be read by its owner only.
     """
     area = course.root / course.area
-    area.mkdir(parents=True, exist_ok=True)
-    for left in area.glob(f".{RESULTS}-*"):  # by a run that was killed
-        shutil.rmtree(left, ignore_errors=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{RESULTS}-", dir=area))
-    try:
-        with _no_garbage_collection():
-            report = gather(course)
-            write_pages(report, fresh)
-            write_csv_files(report, fresh)
-            write_canvas(report, fresh / "canvas.csv")
-            write_moodle(report, fresh / "moodle.csv")
-        _swap(fresh, area / RESULTS)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+    with scratch(area / f".{RESULTS}-new") as folder, _no_garbage_collection():
+        fresh = folder / RESULTS
+        fresh.mkdir(mode=0o700)
+        report = gather(course)
+        write_pages(report, fresh)
+        write_csv_files(report, fresh)
+        write_canvas(report, fresh / "canvas.csv")
+        write_moodle(report, fresh / "moodle.csv")
+        # Two renames: a folder cannot be replaced in one.
+        if (area / RESULTS).exists():
+            (area / RESULTS).rename(folder / "old")
+        fresh.rename(area / RESULTS)
     return area / RESULTS / "index.html"
-
-
-def _swap(fresh: Path, place: Path) -> None:
-    """Two renames: a folder cannot be replaced in one."""
-    if place.exists():
-        old = Path(tempfile.mkdtemp(prefix=f".{RESULTS}-", dir=place.parent))
-        place.rename(old / "old")
-        fresh.rename(place)
-        shutil.rmtree(old, ignore_errors=True)
-    else:
-        fresh.rename(place)
 
 
 @contextmanager
