@@ -22,10 +22,13 @@ def copied_course(root: Path) -> Course:
 
 
 def clone(root: Path) -> Course:
-    """What git would check out: the code and release/ as well, but no gradebook and no submissions."""
+    """What git would check out: the code and release/ as well, but no gradebook and no submissions.
+
+    With what is compiled of the code: each command would begin with ten seconds of it.
+    """
     course = copied_course(root)
-    for name in ("release", "course"):
-        shutil.copytree(ROOT / name, root / name, ignore=LEFT_OUT)
+    shutil.copytree(ROOT / "release", root / "release", ignore=LEFT_OUT)
+    shutil.copytree(ROOT / "course", root / "course")
     kept = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "autograder"],
         cwd=ROOT, capture_output=True, text=True, check=True,

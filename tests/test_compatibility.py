@@ -63,6 +63,7 @@ def environment(version, tmp_path_factory, root):
             "pip",
             "install",
             "--quiet",
+            "--no-compile",  # a third of the time, and most of it is never imported
             "--disable-pip-version-check",
             str(root),
             *RUNNER,
