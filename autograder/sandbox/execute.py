@@ -18,7 +18,7 @@ from autograder.sandbox.bubblewrap import available
 from autograder.sandbox.kernel import Kernel, PrivateFolder, private_folder
 from autograder.sandbox.limits import MIB, Limits
 
-__all__ = ["Execute", "Executed", "NotExecutedError", "execute", "joined"]
+__all__ = ["Execute", "Executed", "NotExecutedError", "execute"]
 
 DIED = "ended its Python process (a call such as os._exit, a crash, or out of memory)"
 
@@ -78,7 +78,7 @@ class Execute(StockExecute):  # type: ignore[misc]  # nbgrader is untyped
                 self._kernel.end()
                 for cell in nb.cells:
                     if cell.cell_type == "code":
-                        cell.outputs = joined(cell.outputs)
+                        cell.outputs = _joined(cell.outputs)
 
     def create_kernel_manager(self) -> Kernel:
         """What nbclient calls for a kernel."""
@@ -109,7 +109,7 @@ class Execute(StockExecute):  # type: ignore[misc]  # nbgrader is untyped
         return f"could not be run to its end ({type(error).__name__}: {str(error)[:200]})"
 
 
-def joined(outputs: list[Any]) -> list[Any]:
+def _joined(outputs: list[Any]) -> list[Any]:
     """Outputs in which prints between two displays are one output: stdout, then stderr.
 
     A kernel sends what is printed in pieces, cut by its clock: a busy machine would give other files than an idle one.
