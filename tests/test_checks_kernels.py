@@ -6,6 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,12 @@ MISTAKES = [(name, mistake) for name, mistakes in WRONG.items() for mistake in m
 
 def run(name: str, text: str, seed: int | str | None = 3) -> Result:
     return find(name).run(load(name, text), seed)
+
+
+@cache
+def judged(name: str, mistake: str) -> Result:
+    """The result of a typical mistake; two tests look at each."""
+    return run(name, wrong(name, mistake))
 
 
 def part(result: Result, name: str) -> PartResult:
@@ -71,7 +78,7 @@ def test_the_gather_as_it_was_earns_nothing() -> None:
 @pytest.mark.parametrize(("name", "mistake"), MISTAKES)
 def test_a_typical_mistake_loses_points_and_is_told_what_it_is(name: str, mistake: str) -> None:
     expected = WRONG[name][mistake]
-    result = run(name, wrong(name, mistake))
+    result = judged(name, mistake)
     failed = part(result, expected.part)
     assert result.points < result.max_points
     assert not failed.right
@@ -85,7 +92,7 @@ def test_every_exercise_has_at_least_four_typical_mistakes(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "mistake"), [m for m in MISTAKES if m[0] in KERNELS])
 def test_feedback_on_a_kernel_names_a_line_or_says_that_it_was_not_counted(name: str, mistake: str) -> None:
-    result = run(name, wrong(name, mistake))
+    result = judged(name, mistake)
     told = [p.message for p in result.parts if not p.right]
     assert any("ine " in message for message in told)
     if name.startswith("coalescing/"):
