@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
 
+from autograder.release import read_manifest
 from autograder.settings import ROOT, Course
 
 __all__ = ["clone", "copied_course"]
@@ -13,12 +15,19 @@ __all__ = ["clone", "copied_course"]
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
 
 
-def copied_course(root: Path) -> Course:
-    """source/ and the manifest: all that is needed to release and grade from this process."""
-    shutil.copytree(ROOT / "source", root / "source", ignore=LEFT_OUT)
-    (root / "autograder").mkdir()
-    shutil.copy(ROOT / "autograder" / "grade_ids.json", root / "autograder")
-    return Course(root)
+def copied_course(root: Path, *chapters: str) -> Course:
+    """source/ and the manifest: all that is needed to release and grade from this process.
+
+    chapters: only these, since each takes its seconds to release; none named means all.
+    """
+    chapters = chapters or tuple(Course(ROOT).chapters())
+    for chapter in chapters:
+        shutil.copytree(ROOT / "source" / chapter, root / "source" / chapter, ignore=LEFT_OUT)
+    course = Course(root)
+    course.grade_ids.parent.mkdir()
+    manifest = {chapter: ids for chapter, ids in read_manifest(Course(ROOT)).items() if chapter in chapters}
+    course.grade_ids.write_text(json.dumps(manifest), encoding="utf-8")
+    return course
 
 
 def clone(root: Path) -> Course:

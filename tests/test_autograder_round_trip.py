@@ -54,7 +54,7 @@ class Round:
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory) -> Round:
     prepare_environment(ROOT)
-    course = copied_course(tmp_path_factory.mktemp("course"))
+    course = copied_course(tmp_path_factory.mktemp("course"), CHAPTER)
     build_release(course)
     write_samples(course, CHAPTER)
     (course.submitted / "untouched").rename(course.submitted / EVA)
@@ -222,7 +222,7 @@ def test_nothing_handed_in_says_where_to_put_it(tmp_path):
 
 
 def test_folders_that_are_no_hand_in_are_named(tmp_path):
-    course = copied_course(tmp_path)
+    course = copied_course(tmp_path, CHAPTER)
     (course.submitted / "ada" / "colescing").mkdir(parents=True)
     (course.submitted / "ada" / "notes.ipynb").write_text("{}")
     said: list[str] = []

@@ -24,7 +24,7 @@ CHAPTER = "coalescing"
 def released(tmp_path_factory) -> Course:
     """A released course with a gradebook; copied by each test, since a release takes seconds."""
     prepare_environment(ROOT)
-    course = copied_course(tmp_path_factory.mktemp("course"))
+    course = copied_course(tmp_path_factory.mktemp("course"), CHAPTER, "start")
     build_release(course)
     return course
 

@@ -43,11 +43,8 @@ def walk(request, tmp_path_factory):
     """Chapter, its course folder after grading, and the marks by student."""
     chapter = request.param
     prepare_environment(ROOT)
-    course = copied_course(tmp_path_factory.mktemp(chapter))
-    for other in course.chapters():
-        if other != chapter:
-            shutil.rmtree(course.notebook(other).parent)
-    build_release(course, update_ids=True)
+    course = copied_course(tmp_path_factory.mktemp(chapter), chapter)
+    build_release(course)
     write_samples(course, chapter)
     shutil.rmtree(course.submitted / "broken")
     outcomes = grade(course, lambda text: None)
