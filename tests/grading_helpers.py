@@ -13,6 +13,8 @@ from autograder.settings import ROOT, Course
 __all__ = ["clone", "copied_course"]
 
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
+HALF_WRITTEN = shutil.ignore_patterns("*.pyc.*", "*.tmp.*")
+"""Compiled files that another process is writing: they are renamed while one copies."""
 
 
 def copied_course(root: Path, *chapters: str) -> Course:
@@ -37,7 +39,7 @@ def clone(root: Path) -> Course:
     """
     course = copied_course(root)
     shutil.copytree(ROOT / "release", root / "release", ignore=LEFT_OUT)
-    shutil.copytree(ROOT / "course", root / "course")
+    shutil.copytree(ROOT / "course", root / "course", ignore=HALF_WRITTEN)
     kept = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "autograder"],
         cwd=ROOT, capture_output=True, text=True, check=True,

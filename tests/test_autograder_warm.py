@@ -47,7 +47,6 @@ def test_a_course_that_never_ran_here_is_compiled_outside_once(tmp_path, monkeyp
     shutil.copytree(COURSE, course, ignore=LEFT_OUT)
     monkeypatch.setattr("autograder.sandbox.bubblewrap._course", lambda: str(course))
     count = """
-import sys, time
 import course
 from numba.core.event import RecordingListener, install_listener
 listener = RecordingListener()
