@@ -28,7 +28,7 @@ Point = dict[str, Any]
 
 
 class Undefined(Exception):
-    """The CPU compiler promises nothing for these operands."""
+    """No one promises anything for these operands: the sign of a nan; on a CPU, shifts and conversions out of range."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ def edges(kind: str, rng: np.random.Generator) -> Any:
     if kind in FLOATS:
         limits = np.finfo(kind)
         values = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -3.5, math.inf, -math.inf, math.nan, limits.max, limits.min,
-                  limits.tiny, limits.smallest_subnormal, -limits.smallest_subnormal, 3e9, -2.0**63, 2.0**53 + 2]  # fmt: skip
+                  limits.tiny, limits.smallest_subnormal, -limits.smallest_subnormal, 3e9, -2.0**63,
+                  2.0**53 + 2]  # fmt: skip
         random = [rng.normal() * 10.0 ** rng.integers(-3, 12), rng.normal() * 100, float(rng.integers(-50, 50))]
         return np.dtype(kind).type(random[rng.integers(3)] if rng.random() < 0.5 else values[rng.integers(len(values))])
     limits = np.iinfo(kind)
@@ -208,6 +209,8 @@ class Rules:
         while left_over:
             result = self.product(result, factor, kind) if left_over & 1 else result
             left_over, factor = left_over >> 1, self.product(factor, factor, kind)
+        if self.cpu and times >= 0:
+            return result  # numba's CPU compiler has two returns where numba-cuda has `1.0 / r if invert else r`
         value = np.float64(result)
         return self.convert(np.float64(1) / value if times < 0 else value, kind)
 
@@ -261,6 +264,8 @@ class Rules:
         """math.<name>: C's function in float64, rounded to the type."""
         work = kind if kind in FLOATS else operands[0]
         x = [np.float64(self.convert(value, work)) for value in values]
+        if name == "copysign" and np.isnan(x[1]):
+            raise Undefined
         if name == "gamma" and x[0] == 0:
             return np.dtype(kind).type(np.copysign(np.inf, x[0]))  # CUDA: tgamma(+-0) is +-inf
         if name == "lgamma" and x[0] <= 0 and x[0] == np.floor(x[0]):
@@ -281,9 +286,12 @@ class Rules:
 UNARY = {"neg": "-", "pos": "+", "invert": "~"}
 BINARY = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "and_": "&",
-    "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
+    "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
 }  # fmt: skip
 EXACT = ("floor", "ceil", "trunc", "fabs", "sqrt", "isnan", "isinf", "isfinite", "fmod", "copysign")
+ON_CPU = ("fabs", "sqrt", "isnan", "isinf", "isfinite", "copysign")
+"""Those that numba's CPU compiler has, with the same types."""
 ROUGH = (
     "exp",
     "log",
@@ -313,6 +321,7 @@ class Maker:
     def __init__(self, seed: int, cpu: bool = False) -> None:
         self.rng = np.random.default_rng(seed)
         self.rules = Rules(cpu)
+        self.exact = ON_CPU if cpu else EXACT
         self.constants: dict[str, Any] = {}
         for kind in KINDS:
             for number in range(3):
@@ -378,7 +387,7 @@ class Maker:
         if dice < 0.86:
             return self.extreme(parts[: 2 + self.rng.integers(2)])
         if dice < 0.93:
-            name = EXACT[self.rng.integers(len(EXACT))]
+            name = self.exact[self.rng.integers(len(self.exact))]
             return self.function(name, parts[: 2 if name in PAIRS else 1])
         if dice < 0.96:
             return self.rounding(one, two)
@@ -455,7 +464,9 @@ class Maker:
 
     def rounding(self, one: Typed, digits: Typed) -> Typed | None:
         rules = self.rules
-        if self.rng.random() < 0.5 or digits.kind not in INTEGERS:
+        if rules.cpu and one.kind not in FLOATS:
+            return None
+        if rules.cpu or self.rng.random() < 0.5 or digits.kind not in INTEGERS:
             found = self.typed("builtins.round", round, [one])
             return found and Typed(f"round({one.text})", found[1], lambda point: rules.round_whole(
                 rules.convert(one.value(point), found[0][0])))  # fmt: skip

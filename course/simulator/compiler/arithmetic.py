@@ -91,14 +91,16 @@ def fused(left: Value, right: Value, more: Value) -> Value:
         product, more = left.astype(_FLOAT64) * right.astype(_FLOAT64), more.astype(_FLOAT64)
         return _odd(*_two_sum(product, more)).astype(kind)
     plain = left * right + more
-    # Near the largest float the product alone may overflow: everything smaller by a power of two, and back.
-    factor = np.where(np.maximum(np.abs(left * right), np.abs(more)) > 2.0**990, 2.0**-60, 1.0)
-    more = more * factor
-    high, low = _two_product(left * factor, right)
-    middle, least = _two_sum(more, low)
+    # Free of exponents, so that nothing on the way can overflow or lose digits.
+    (x, first), (y, second), (z, third) = np.frexp(left), np.frexp(right), np.frexp(more)
+    exponent, apart = first + second, third - (first + second)
+    z = np.ldexp(z, np.clip(apart, -400, 400))
+    high, low = _two_product(x, y)
+    middle, least = _two_sum(z, low)
     top, rest = _two_sum(high, middle)
-    once = (top + _odd(*_two_sum(least, rest))) / factor
-    return np.where(np.isfinite(high) & np.isfinite(more), once, plain)[()]
+    once = np.where(apart > 400, more, np.ldexp(top + _odd(*_two_sum(least, rest)), exponent))
+    ordinary = np.isfinite(left) & np.isfinite(right) & np.isfinite(more) & (left != 0) & (right != 0)
+    return np.where(ordinary, once, plain)[()]
 
 
 def _two_sum(left: Value, right: Value) -> tuple[Value, Value]:
@@ -113,10 +115,8 @@ def _two_product(left: Value, right: Value) -> tuple[Value, Value]:
     product = left * right
 
     def halves(value: Value) -> tuple[Value, Value]:
-        factor = np.where(np.abs(value) > 2.0**990, 2.0**-60, 1.0)
-        small = value * factor
-        wide = small * 134217729.0  # 2**27 + 1
-        high = (wide - (wide - small)) / factor
+        wide = value * 134217729.0  # 2**27 + 1
+        high = wide - (wide - value)
         return high, value - high
 
     (a, b), (c, d) = halves(left), halves(right)
@@ -134,8 +134,8 @@ def _odd(total: Value, lost: Value) -> Value:
 def power(base: Value, exponent: Value, kind: np.dtype[Any]) -> Value:
     """`base ** exponent` for a whole exponent: by squaring in the type of the result, then through float64.
 
-    numba's `int_power` gives either 1.0 / r or r, so r is a float64 on both ways: whole numbers above 2**53 lose
-    their last digits, and what does not fit saturates.
+    numba-cuda's `int_power` ends in ``1.0 / r if invert else r``, which is a float64 on both ways: whole numbers above
+    2**53 lose their last digits, and what does not fit saturates.
     """
     base = base.astype(kind)
     width = np.dtype(np.uint64) if exponent.dtype == np.uint64 else _INT64
