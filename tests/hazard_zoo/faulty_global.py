@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import float32
+from numba import float32, int32
 
 from course import cuda
 from tests.hazard_zoo import N, Zoo, floats, two
