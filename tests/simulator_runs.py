@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from course.simulator import run
-from course.simulator.frontend import read_source
+from course.simulator.source import run
+from course.simulator.source.frontend import read_source
 
 
 def launch(kernel, *arguments, grid=1, block=128, **options):

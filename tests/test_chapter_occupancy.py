@@ -152,7 +152,7 @@ def test_the_product_is_right_and_takes_40_and_72_registers(ran: Ran) -> None:
     assert len(conflicts) == 1 and conflicts[0].wavefronts == 2 * conflicts[0].ideal_wavefronts
     for side in (1, 2, 4):
         c = np.zeros((64, 64), np.float32)
-        from course.simulator import run
+        from course.simulator.source import run
 
         run(kernels.product(side), (4 // side, 4 // side), (16, 16), (a, b, c))
         assert np.allclose(c, a @ b, rtol=1e-4)

@@ -10,10 +10,11 @@ import pytest
 from numba import float32, float64, int8, int16, int32
 
 from course import cuda
-from course.simulator import KernelTypeError, LaunchError, MisalignedAddress, gpu_copies, run
+from course.simulator import KernelTypeError, LaunchError, MisalignedAddress, gpu_copies
 from course.simulator.names import to_numba
+from course.simulator.numba_types import type_kernel
 from course.simulator.observers import CountAndCheck
-from course.simulator.typing import type_kernel
+from course.simulator.source import run
 
 N = 256
 NONE, COPY, COMMIT = 0, 1, 2
@@ -139,7 +140,7 @@ def one_thread(ops: list[int]) -> tuple[set[int], set[int]]:
 @pytest.mark.parametrize("divergent", [False, True], ids=["together", "apart"])
 @pytest.mark.parametrize("batch", [1 << 18, THREADS])
 def test_groups_are_those_of_each_thread(divergent: bool, batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("course.simulator.launch.LANES_PER_BATCH", batch)
+    monkeypatch.setattr("course.simulator.batches.LANES_PER_BATCH", batch)
     for seed in range(8):
         rng = np.random.default_rng(seed)
         blocks = 3
@@ -302,7 +303,7 @@ def edges(a, out):
 
 @pytest.mark.parametrize("batch", [1 << 18, 256])
 def test_blocks_at_the_edge_copy_less(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("course.simulator.launch.LANES_PER_BATCH", batch)
+    monkeypatch.setattr("course.simulator.batches.LANES_PER_BATCH", batch)
     a, out = np.random.default_rng(0).random((37, 100), dtype=np.float32), np.zeros((37, 100), np.float32)
     seen = launch(edges, 7, (T, T), a, out)
     corners = np.repeat(np.repeat(a[::T, ::T], T, axis=0), T, axis=1)[:37, :100]
@@ -476,7 +477,7 @@ def test_a_card_without_the_instruction_copies_through_registers_and_says_so(
 
 
 def test_numba_types_the_kernels() -> None:
-    from course.simulator.launch import prepare
+    from course.simulator.source.programs import prepare
 
     x = np.zeros((4, 1024), np.float32)
     compiled, _ = prepare(three_widths(), [x, np.zeros(256, np.float32)])

@@ -17,11 +17,8 @@ from numba import float32
 from simulator_runs import launch, line_of
 
 from course import cuda
-from course.simulator import (
-    KernelTypeError,
-    UnsupportedKernel,
-)
-from course.simulator.frontend import fresh_stores, read_source
+from course.simulator import KernelTypeError, UnsupportedKernel
+from course.simulator.source.frontend import fresh_stores, read_source
 
 X = np.arange(100, dtype=np.float32)
 WIDTH = 7

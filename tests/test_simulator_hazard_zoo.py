@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from course.simulator import LaunchError, MisalignedAddress, run
+from course.simulator import LaunchError, MisalignedAddress
 from course.simulator.access import Finding
 from course.simulator.observers import CountAndCheck
+from course.simulator.source import run
 from tests.hazard_zoo import Animal, correct, correct_async, faulty_async, faulty_global, faulty_shared
 
 FAULTY = faulty_shared.ZOO.animals + faulty_global.ZOO.animals + faulty_async.ZOO.animals

@@ -11,14 +11,8 @@ from numba import float32, int32
 from simulator_runs import launch, line_of
 
 from course import cuda, profile
-from course.simulator import (
-    DeviceArray,
-    LaunchConfigurationError,
-    LaunchError,
-    MisalignedAddress,
-    StepLimit,
-    run,
-)
+from course.simulator import DeviceArray, LaunchConfigurationError, LaunchError, MisalignedAddress, StepLimit
+from course.simulator.source import run
 
 X = np.arange(100, dtype=np.float32)
 
@@ -153,7 +147,7 @@ def test_lanes_of_full_blocks_are_not_masked_after_an_early_return():
 
 
 def test_progress_reports_blocks(monkeypatch):
-    monkeypatch.setattr("course.simulator.launch.LANES_PER_BATCH", 256)
+    monkeypatch.setattr("course.simulator.batches.LANES_PER_BATCH", 256)
 
     @cuda.jit
     def kernel(x):
@@ -166,7 +160,7 @@ def test_progress_reports_blocks(monkeypatch):
 
 
 def test_past_its_budget_a_launch_samples_the_first_last_and_some_other_blocks(monkeypatch):
-    monkeypatch.setattr("course.simulator.launch.LANES_PER_BATCH", 128)
+    monkeypatch.setattr("course.simulator.batches.LANES_PER_BATCH", 128)
 
     @cuda.jit
     def kernel(x):

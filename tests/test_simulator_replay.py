@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from course.models.banks import wavefronts
-from course.simulator import DeviceArray, run
+from course.simulator import DeviceArray
 from course.simulator.counting.counters import Counters, SiteCounts
 from course.simulator.observers import CountAndCheck
+from course.simulator.source import run
 from tests.replay_kernels import replays
 
 MEASURED = {

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from simulator_cases import CASES
 
-from course.simulator import run
-from course.simulator.launch import prepare
-from course.simulator.typing import type_kernel
+from course.simulator.numba_types import type_kernel
+from course.simulator.source import run
+from course.simulator.source.programs import prepare
 
 HERE = Path(__file__).parent
 UNORDERED = {("compaction", 2), ("atomic_ring", 1), ("atomic_claim", 2)}
@@ -92,7 +92,7 @@ def test_variables_have_the_types_that_numba_gives_them(name):
 
 @pytest.mark.parametrize("name", ["guard", "shared_histogram", "tiled_matmul", "votes", "nested_leaving"])
 def test_small_batches_give_the_same_result(name, monkeypatch):
-    monkeypatch.setattr("course.simulator.launch.LANES_PER_BATCH", 256)
+    monkeypatch.setattr("course.simulator.batches.LANES_PER_BATCH", 256)
     case = CASES[name]
     _, found = simulate(name)
     expected = case.expected(*arguments_of(name))

@@ -21,7 +21,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from simulator_cases import CASES  # noqa: E402
 
 from course import backend, cuda  # noqa: E402
-from course.simulator import run  # noqa: E402
+from course.simulator.source import run  # noqa: E402
 
 ORDER_FREE = {"compaction", "atomic_ring", "atomic_claim"}
 """Which thread comes first is nobody's promise: outputs of these kernels are compared sorted."""

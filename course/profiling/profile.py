@@ -8,11 +8,11 @@ from typing import Any
 
 from course.profiling.precision import accidental_fp64
 from course.profiling.progress import Progress
-from course.simulator import run
 from course.simulator.access import Finding, Kind, Space
 from course.simulator.counting.counters import CopyCounts, DramBytes, LineCounts, SiteCounts
 from course.simulator.launch import MAX_STEPS
 from course.simulator.observers import CountAndCheck
+from course.simulator.source import run
 
 __all__ = ["Flops", "Line", "Profile", "profile"]
 

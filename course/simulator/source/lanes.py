@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from course.simulator.access import Finding, Instruction, Observer, Shape
+from course.simulator.errors import StepLimit
 
 __all__ = [
-    "DEAD", "UNBOUND", "LaunchError", "State", "StepLimit", "both", "convert", "either", "full", "merge", "split",
+    "DEAD", "UNBOUND", "State", "both", "convert", "either", "full", "merge", "split",
     "without",
 ]  # fmt: skip
 
@@ -41,17 +42,8 @@ UNBOUND = _Named("UNBOUND")
 """A variable that was never assigned."""
 _SMALL = 4096
 """Elements of an array whose range is worth remembering."""
-
 MIXED = _Named("MIXED")
 """Where a variable was assigned by several groups of lanes."""
-
-
-class LaunchError(RuntimeError):
-    """The kernel was stopped while it ran, as CUDA would stop it."""
-
-
-class StepLimit(LaunchError):
-    """A loop ran longer than any sensible kernel: most likely it never ends."""
 
 
 def split(mask: Mask, condition: Any) -> tuple[Mask, Mask]:

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.compiler.core import Core
-from course.simulator.compiler.program import Expr, Scope
-from course.simulator.compiler.values import BOOL, FLOAT64, again, constant, once, what
-from course.simulator.lanes import DEAD, Mask, State, Value, merge, split
-from course.simulator.typing import NoneType, describe, resolver
+from course.simulator.source.compiler.core import Core
+from course.simulator.source.compiler.program import Expr, Scope
+from course.simulator.source.compiler.values import BOOL, FLOAT64, again, constant, once, what
+from course.simulator.source.lanes import DEAD, Mask, State, Value, merge, split
+from course.simulator.source.resolver import resolver
+from course.simulator.types import NoneType, describe
 
 __all__ = ["BINARY", "COMPARE", "Operation", "Operators"]
 

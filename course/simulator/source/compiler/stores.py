@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.compiler.arrays import loader, storer
-from course.simulator.compiler.expressions import Expressions
-from course.simulator.compiler.operators import BINARY
-from course.simulator.compiler.program import NOTHING, Execute, Expr, Scope
-from course.simulator.compiler.values import array_name, untuple
-from course.simulator.lanes import DEAD, Mask, State, Value, both, convert
-from course.simulator.memory import Record, gather, locate, notify, pieces, scatter
-from course.simulator.typing import ArrayType, RecordType, TupleType, Type, describe
+from course.simulator.source.compiler.arrays import loader, storer
+from course.simulator.source.compiler.expressions import Expressions
+from course.simulator.source.compiler.operators import BINARY
+from course.simulator.source.compiler.program import NOTHING, Execute, Expr, Scope
+from course.simulator.source.compiler.values import array_name, untuple
+from course.simulator.source.lanes import DEAD, Mask, State, Value, both, convert
+from course.simulator.source.memory import Record, gather, locate, notify, pieces, scatter
+from course.simulator.types import ArrayType, RecordType, TupleType, Type, describe
 
 __all__ = ["Stores"]
 

@@ -7,7 +7,6 @@ first thread starts, with the construct and its line.
 from __future__ import annotations
 
 import ast
-import builtins
 import inspect
 import linecache
 import textwrap
@@ -16,16 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Source", "UnsupportedKernel", "fresh_stores", "lookup", "python_function", "read_source"]
+from course.simulator.errors import UnsupportedKernel
+from course.simulator.kernels import python_function
 
-
-class UnsupportedKernel(Exception):
-    """The kernel holds something that the simulator does not run. Raised before any thread starts."""
-
-    def __init__(self, message: str, *, line: int | None = None, kernel: str | None = None) -> None:
-        self.line, self.kernel = line, kernel
-        where = f"{kernel}, line {line}: " if kernel and line else f"line {line}: " if line else ""
-        super().__init__(where + message)
+__all__ = ["Source", "fresh_stores", "read_source"]
 
 
 @dataclass(frozen=True)
@@ -53,17 +46,6 @@ class Source:
     def text(self, node: ast.AST) -> str:
         """Source text of a node on one line."""
         return " ".join(ast.unparse(node).split())
-
-
-def python_function(kernel: Any) -> types.FunctionType:
-    """The plain Python function behind a kernel of `course.cuda`, of `numba.cuda`, or itself."""
-    function = getattr(kernel, "py_func", kernel)
-    if not isinstance(function, types.FunctionType):
-        raise TypeError(
-            f"expected a kernel (a function decorated with @cuda.jit), got {type(kernel).__name__}. "
-            "Write @cuda.jit above the function."
-        )
-    return function
 
 
 def read_source(kernel: Any) -> Source:
@@ -105,26 +87,6 @@ def read_source(kernel: Any) -> Source:
             line=tree.lineno,
         )
     return source
-
-
-def lookup(function: types.FunctionType, name: str) -> Any:
-    """What a name that the function does not assign stands for: a closure variable, global or builtin.
-
-    Raises KeyError when there is none.
-    """
-    if name in function.__code__.co_freevars and function.__closure__ is not None:
-        cell = function.__closure__[function.__code__.co_freevars.index(name)]
-        try:
-            return cell.cell_contents
-        except ValueError:
-            raise KeyError(name) from None
-    if name in function.__globals__:
-        return function.__globals__[name]
-    return getattr(builtins, name) if hasattr(builtins, name) else _missing(name)
-
-
-def _missing(name: str) -> Any:
-    raise KeyError(name)
 
 
 def _same_code(tree: ast.FunctionDef, function: types.FunctionType) -> bool:

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from course.simulator.access import Space
-from course.simulator.compiler.operators import Operators
-from course.simulator.compiler.program import Expr, Place, Scope
-from course.simulator.compiler.values import INT64, array_name, constant, never, untuple, what
-from course.simulator.lanes import DEAD, Mask, State, Value, both
-from course.simulator.memory import (
+from course.simulator.source.compiler.operators import Operators
+from course.simulator.source.compiler.program import Expr, Place, Scope
+from course.simulator.source.compiler.values import INT64, array_name, constant, never, untuple, what
+from course.simulator.source.lanes import DEAD, Mask, State, Value, both
+from course.simulator.source.memory import (  # fmt: skip
     Record,
     View,
     fill_poison,
@@ -26,8 +26,8 @@ from course.simulator.memory import (
     pieces,
     report_uninitialised,
     scatter,
-)  # fmt: skip
-from course.simulator.typing import ArrayType, RecordType, TupleType
+)
+from course.simulator.types import ArrayType, RecordType, TupleType
 
 __all__ = ["Arrays", "loader", "storer"]
 

@@ -7,14 +7,11 @@ from typing import Any
 import numpy as np
 
 from course.simulator.access import Site
-from course.simulator.lanes import DEAD, LaunchError, Mask, State, Value, convert, full
-from course.simulator.memory import View, gather, locate, notify, scatter
+from course.simulator.errors import MisalignedAddress
+from course.simulator.source.lanes import DEAD, Mask, State, Value, convert, full
+from course.simulator.source.memory import View, gather, locate, notify, scatter
 
-__all__ = ["MisalignedAddress", "refuse_misaligned", "wide_load", "wide_store"]
-
-
-class MisalignedAddress(LaunchError):
-    """A wide access at an address that is no multiple of its size: CUDA_ERROR_MISALIGNED_ADDRESS."""
+__all__ = ["refuse_misaligned", "wide_load", "wide_store"]
 
 
 def _locate(state: State, mask: Mask, view: View, index: Value, site: Site) -> tuple[Any, Mask]:

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from course.simulator.access import Barrier
-from course.simulator.compiler.expressions import Expressions
-from course.simulator.compiler.program import Expr, Scope
-from course.simulator.compiler.values import BOOL, make_tuple
-from course.simulator.lanes import Mask, State, Value
 from course.simulator.names import CudaName
-from course.simulator.typing import NoneType, resolver
+from course.simulator.source.compiler.expressions import Expressions
+from course.simulator.source.compiler.program import Expr, Scope
+from course.simulator.source.compiler.values import BOOL, make_tuple
+from course.simulator.source.lanes import Mask, State, Value
+from course.simulator.source.resolver import resolver
+from course.simulator.types import NoneType
 
 __all__ = ["compile_warp"]
 

@@ -11,9 +11,10 @@ from typing import Any, Literal
 import numpy as np
 
 from course.simulator.access import Site, Space
-from course.simulator.frontend import Source, UnsupportedKernel
-from course.simulator.lanes import Mask, State, Value
-from course.simulator.typing import KernelTypeError, Type
+from course.simulator.errors import KernelTypeError, UnsupportedKernel
+from course.simulator.source.frontend import Source
+from course.simulator.source.lanes import Mask, State, Value
+from course.simulator.types import Type
 
 __all__ = ["NOTHING", "Evaluate", "Execute", "Expr", "Place", "Program", "Scope"]
 

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from course.simulator.access import Access, CopyEvent, Site
-from course.simulator.lanes import DEAD, Mask, State, both, full, without
-from course.simulator.memory import View, scatter
+from course.simulator.source.lanes import DEAD, Mask, State, both, full, without
+from course.simulator.source.memory import View, scatter
 
 __all__ = ["AsyncCopies"]
 

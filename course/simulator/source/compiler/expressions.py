@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.compiler.arrays import Arrays
-from course.simulator.compiler.program import NOTHING, Expr, Scope
-from course.simulator.compiler.values import constant, make_tuple, never, outside, special_register, what
-from course.simulator.frontend import lookup
-from course.simulator.lanes import UNBOUND, LaunchError, Mask, State, Value, convert
+from course.simulator.errors import LaunchError
+from course.simulator.kernels import lookup
 from course.simulator.names import CUDA_NAMES, CudaName, is_cuda_module
-from course.simulator.typing import ArrayType, RecordType, TupleType
+from course.simulator.source.compiler.arrays import Arrays
+from course.simulator.source.compiler.program import NOTHING, Expr, Scope
+from course.simulator.source.compiler.values import constant, make_tuple, never, outside, special_register, what
+from course.simulator.source.lanes import UNBOUND, Mask, State, Value, convert
+from course.simulator.types import ArrayType, RecordType, TupleType
 
 __all__ = ["Expressions"]
 
@@ -109,11 +110,6 @@ class Expressions(Arrays):
 
     def _slice(self, scope: Scope, node: ast.Slice) -> Expr:
         raise scope.refuse(node, "a slice is supported as an array index only.")
-
-    def _call(self, scope: Scope, node: ast.Call) -> Expr:
-        from course.simulator.compiler.intrinsics import call
-
-        return call(self, scope, node)
 
     def device_call(self, scope: Scope, node: ast.Call, callee: Any) -> Expr:
         """Call of a device function."""

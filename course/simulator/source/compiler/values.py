@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.compiler.program import NOTHING, Expr, Scope
-from course.simulator.lanes import Mask, State, Value, convert
 from course.simulator.names import CudaName, cuda_path
-from course.simulator.typing import NoneType, TupleType, Type, describe
+from course.simulator.source.compiler.program import NOTHING, Expr, Scope
+from course.simulator.source.lanes import Mask, State, Value, convert
+from course.simulator.types import NoneType, TupleType, Type, describe
 
 __all__ = [
     "BOOL", "FLOAT64", "INT32", "INT64", "again", "array_name", "constant", "make_tuple", "never", "once", "outside",

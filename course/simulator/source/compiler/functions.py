@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.compiler.expressions import Expressions
-from course.simulator.compiler.operators import BINARY
-from course.simulator.compiler.program import Expr, Scope
-from course.simulator.compiler.values import BOOL, FLOAT64, INT64, constant, make_tuple, untuple
-from course.simulator.lanes import Mask, State, Value
-from course.simulator.typing import ArrayType, NoneType, TupleType, resolver
+from course.simulator.source.compiler.expressions import Expressions
+from course.simulator.source.compiler.operators import BINARY
+from course.simulator.source.compiler.program import Expr, Scope
+from course.simulator.source.compiler.values import BOOL, FLOAT64, INT64, constant, make_tuple, untuple
+from course.simulator.source.lanes import Mask, State, Value
+from course.simulator.source.resolver import resolver
+from course.simulator.types import ArrayType, NoneType, TupleType
 
 __all__ = ["arguments", "builtin", "convert_call", "dtype_of", "plain", "plain_name", "scalars"]
 

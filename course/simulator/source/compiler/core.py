@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.compiler.program import Expr, Program, Scope
-from course.simulator.compiler.values import BOOL, constant, what
-from course.simulator.lanes import Mask, State, Value, convert
-from course.simulator.typing import ArrayType, TupleType, Type, describe, resolver
+from course.simulator.source.compiler.program import Expr, Program, Scope
+from course.simulator.source.compiler.values import BOOL, constant, what
+from course.simulator.source.lanes import Mask, State, Value, convert
+from course.simulator.source.resolver import resolver
+from course.simulator.types import ArrayType, TupleType, Type, describe
 
 __all__ = ["Core"]
 
 
 class Core:
-    """Base of the compiler; what it compiles into is in `course.simulator.compiler.program`."""
+    """Base of the compiler; what it compiles into is in `course.simulator.source.compiler.program`."""
 
     def __init__(self, program: Program) -> None:
         self.program = program

@@ -9,15 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.compiler import asynccopies, atomics, warps
-from course.simulator.compiler.expressions import Expressions
-from course.simulator.compiler.functions import arguments, builtin, convert_call, dtype_of, plain, plain_name, scalars
-from course.simulator.compiler.program import Expr, Scope
-from course.simulator.compiler.values import INT64, array_name, make_tuple, untuple
-from course.simulator.compiler.wideaccess import wide_load, wide_store
-from course.simulator.lanes import convert
 from course.simulator.names import VECTORS, CudaName
-from course.simulator.typing import ArrayType, NoneType, TupleType
+from course.simulator.source.compiler import asynccopies, atomics, warps
+from course.simulator.source.compiler.expressions import Expressions
+from course.simulator.source.compiler.functions import (
+    arguments,
+    builtin,
+    convert_call,
+    dtype_of,
+    plain,
+    plain_name,
+    scalars,
+)
+from course.simulator.source.compiler.program import Expr, Scope
+from course.simulator.source.compiler.values import INT64, array_name, make_tuple, untuple
+from course.simulator.source.compiler.wideaccess import wide_load, wide_store
+from course.simulator.source.lanes import convert
+from course.simulator.types import ArrayType, NoneType, TupleType
 
 __all__ = ["call"]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.compiler.program import NOTHING, Execute, Expr, Scope
-from course.simulator.compiler.stores import Stores
-from course.simulator.compiler.values import INT64, constant
-from course.simulator.lanes import DEAD, Mask, State, Value, both, either, split, without
-from course.simulator.typing import Type, describe
+from course.simulator.source.compiler.program import NOTHING, Execute, Expr, Scope
+from course.simulator.source.compiler.stores import Stores
+from course.simulator.source.compiler.values import INT64, constant
+from course.simulator.source.lanes import DEAD, Mask, State, Value, both, either, split, without
+from course.simulator.types import Type, describe
 
 __all__ = ["Flow"]
 

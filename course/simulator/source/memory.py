@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from course.simulator.access import Access, Site, Space
-from course.simulator.lanes import DEAD, LaunchError, Mask, State, Value, both, full
+from course.simulator.errors import LaunchError
+from course.simulator.source.lanes import DEAD, Mask, State, Value, both, full
 
 __all__ = ["Record", "View", "fill_poison", "gather", "index_record", "locate", "notify", "pieces", "scatter", "sliced"]
 

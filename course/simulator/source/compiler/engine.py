@@ -12,13 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.compiler.flow import Flow
-from course.simulator.compiler.program import NOTHING, Execute, Expr, Program, Scope
-from course.simulator.compiler.values import outside
-from course.simulator.frontend import Source, UnsupportedKernel, fresh_stores, python_function, read_source
-from course.simulator.lanes import DEAD, UNBOUND, Mask, State, Value, convert, merge, without
+from course.simulator.errors import UnsupportedKernel
+from course.simulator.kernels import python_function
 from course.simulator.signatures import argument_types, result_type
-from course.simulator.typing import ArrayType, NoneType, RecordType, Type
+from course.simulator.source.compiler.flow import Flow
+from course.simulator.source.compiler.intrinsics import call
+from course.simulator.source.compiler.program import NOTHING, Execute, Expr, Program, Scope
+from course.simulator.source.compiler.values import outside
+from course.simulator.source.frontend import Source, fresh_stores, read_source
+from course.simulator.source.lanes import DEAD, UNBOUND, Mask, State, Value, convert, merge, without
+from course.simulator.types import ArrayType, NoneType, RecordType, Type
 
 __all__ = ["compile_kernel"]
 
@@ -62,6 +65,9 @@ class Compiler(Flow):
         slots = {name: self.program.slot() for name in [*source.parameters, *sorted(assigned - set(source.parameters))]}
         self.program.texts[source.function.__qualname__] = "\n".join(source.lines)
         return Scope(source, fresh_stores(source.tree), slots, {}, caller)
+
+    def _call(self, scope: Scope, node: ast.Call) -> Expr:
+        return call(self, scope, node)
 
     def device_call(self, scope: Scope, node: ast.Call, callee: Any) -> Expr:
         """Call of a device function: compiled once for each combination of argument types."""

@@ -10,15 +10,16 @@ import numpy as np
 
 from course.models.pipeline import COPY_BYTES
 from course.simulator.access import Site
-from course.simulator.async_copies import AsyncCopies
-from course.simulator.compiler.expressions import Expressions
-from course.simulator.compiler.functions import arguments
-from course.simulator.compiler.program import Evaluate, Expr, Scope
-from course.simulator.compiler.values import array_name, untuple
-from course.simulator.compiler.wideaccess import refuse_misaligned
-from course.simulator.lanes import DEAD, LaunchError, Mask, State
-from course.simulator.memory import View, gather, locate, notify
-from course.simulator.typing import ArrayType, NoneType, TupleType, describe
+from course.simulator.errors import LaunchError
+from course.simulator.source.async_copies import AsyncCopies
+from course.simulator.source.compiler.expressions import Expressions
+from course.simulator.source.compiler.functions import arguments
+from course.simulator.source.compiler.program import Evaluate, Expr, Scope
+from course.simulator.source.compiler.values import array_name, untuple
+from course.simulator.source.compiler.wideaccess import refuse_misaligned
+from course.simulator.source.lanes import DEAD, Mask, State
+from course.simulator.source.memory import View, gather, locate, notify
+from course.simulator.types import ArrayType, NoneType, TupleType, describe
 
 __all__ = ["compile_copy"]
 

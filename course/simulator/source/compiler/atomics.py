@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from course.simulator.compiler.expressions import Expressions
-from course.simulator.compiler.program import Expr, Scope
-from course.simulator.compiler.values import array_name, untuple
-from course.simulator.lanes import DEAD, Mask, State, Value
-from course.simulator.memory import View, locate, notify, pieces
-from course.simulator.typing import ArrayType, NoneType, TupleType
+from course.simulator.source.compiler.expressions import Expressions
+from course.simulator.source.compiler.program import Expr, Scope
+from course.simulator.source.compiler.values import array_name, untuple
+from course.simulator.source.lanes import DEAD, Mask, State, Value
+from course.simulator.source.memory import View, locate, notify, pieces
+from course.simulator.types import ArrayType, NoneType, TupleType
 
 __all__ = ["compile_atomic"]
 
