@@ -11,6 +11,7 @@ import numpy as np
 
 from course.simulator.names import VECTORS, CudaName
 from course.simulator.source.compiler import asynccopies, atomics, warps
+from course.simulator.source.compiler.arithmetic import fused, greater, lesser
 from course.simulator.source.compiler.expressions import Expressions
 from course.simulator.source.compiler.functions import (
     arguments,
@@ -174,9 +175,9 @@ def _arithmetic(compiler: Expressions, scope: Scope, node: ast.Call, path: str) 
         exprs = [compiler.cast(expr, kind) for expr in exprs]
         compiler.count(kind, 2 if name.endswith("fma") else 0 if name in ("hneg", "habs", "hmax", "hmin") else 1)
     table: dict[str, Callable[..., Any]] = {
-        "selp": np.where, "fma": lambda a, b, c: a * b + c, "hfma": lambda a, b, c: a * b + c, "cbrt": np.cbrt,
+        "selp": np.where, "fma": fused, "hfma": fused, "cbrt": np.cbrt,
         "hadd": np.add, "hsub": np.subtract, "hmul": np.multiply, "hdiv": np.true_divide, "hneg": np.negative,
-        "habs": np.absolute, "hmax": np.maximum, "hmin": np.minimum,
+        "habs": np.absolute, "hmax": greater, "hmin": lesser,
     }  # fmt: skip
     compute = table[name]
     runs = [expr.run for expr in exprs]

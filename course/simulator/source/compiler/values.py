@@ -15,7 +15,7 @@ from course.simulator.types import NoneType, TupleType, Type, describe
 
 __all__ = [
     "BOOL", "FLOAT64", "INT32", "INT64", "again", "array_name", "constant", "make_tuple", "never", "once", "outside",
-    "special_register", "untuple", "what",
+    "settled", "special_register", "untuple", "what",
 ]  # fmt: skip
 
 BOOL, INT32, INT64, FLOAT64 = np.dtype(np.bool_), np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64)
@@ -25,6 +25,11 @@ def constant(value: Any, kind: Type, const: Any) -> Expr:
     """An expression whose number is known."""
     number = kind.type(value) if isinstance(kind, np.dtype) else value
     return Expr(lambda state, mask: number, kind, const, pure=True)
+
+
+def settled(expr: Expr) -> Expr:
+    """A number that is known, free of what its text does besides; any other expression as it is."""
+    return constant(expr.const, expr.kind, expr.const) if expr.known and isinstance(expr.kind, np.dtype) else expr
 
 
 def outside(scope: Scope, node: ast.AST, value: Any) -> Expr:
