@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from course.simulator.typing import resolver
 from numba import cuda
 from typed_expressions import KINDS, LANES, Maker, Typed, Undefined
 
-from course.simulator import run
+from course.simulator.source import run
+from course.simulator.source.resolver import resolver
 
 PER_KERNEL = 250
 

@@ -10,7 +10,7 @@ import pytest
 from course import backend, compare, cuda, time_on_gpu
 from course.kernels.roofline import copy
 from course.profiling import ncu
-from course.profiling.profile import METRICS
+from course.profiling.launch_counts import METRICS
 from course.profiling.timing import GpuTime
 
 

@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from course.simulator.compiler import arithmetic
-from course.simulator.typing import Resolver, resolver
 from expression_kernels import compare, function_of, outputs, same
 from numba import cuda
 from simulator_runs import launch, line_of
 from typed_expressions import LANES, Maker, Undefined
 
 from course.simulator.observers import CountAndCheck
+from course.simulator.source.compiler import arithmetic
+from course.simulator.source.resolver import Resolver, resolver
 
 LOW, HIGH = -(2**63), 2**63 - 1
 INF, NAN = math.inf, math.nan

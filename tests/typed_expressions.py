@@ -17,7 +17,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from course.simulator.typing import resolver
+
+from course.simulator.source.resolver import resolver
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float32", "float64"]
