@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.typing import ArrayType, KernelTypeError, NoneType, TupleType, Type
+from course.simulator.errors import KernelTypeError
+from course.simulator.types import ArrayType, NoneType, TupleType, Type
 
 __all__ = ["argument_types", "result_type"]
 
