@@ -108,7 +108,7 @@ class Program:
         line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
         key = (scope.source.name, line, column, getattr(node, "end_col_offset", 0), kind, space)
         if key not in self.sites:
-            self.sites[key] = Site(len(self.sites), line, column + scope.source.indent,
+            self.sites[key] = Site(len(self.sites), line, column,
                                    text or scope.source.text(node), space, kind, array, scope.source.name,
                                    asynchronous)  # fmt: skip
         return self.sites[key]
