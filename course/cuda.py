@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from course import backend as _backend
 from course.backend import Event, KernelWarning, Stream
+from course.errors import ArgumentTypeError, ArgumentValueError
 from course.simulator.names import CUDA_NAMES, VECTORS, CudaName
 
 __all__ = [
@@ -71,9 +72,9 @@ class Kernel:
     def __getitem__(self, configuration: Any) -> Callable[..., None]:
         """Configure a launch: [blocks, threads], [blocks, threads, stream] or [..., stream, shared bytes]."""
         if self.device:
-            raise TypeError(f"{self.__name__} is a device function: call it from a kernel.")
+            raise ArgumentTypeError(f"{self.__name__} is a device function: call it from a kernel.")
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
-            raise ValueError(
+            raise ArgumentValueError(
                 f"{self.__name__}[...] needs blocks and threads, as in {self.__name__}[blocks, threads](...)."
             )  # fmt: skip
         grid, block, stream_, shared = (*configuration, None, 0)[:4] if len(configuration) < 4 else configuration
@@ -86,8 +87,8 @@ class Kernel:
     def __call__(self, *_: Any) -> Any:
         """Refuse: a kernel needs a launch configuration."""
         if self.device:
-            raise TypeError(f"{self.__name__} is a device function: call it from a kernel.")
-        raise TypeError(f"say how many threads: {self.__name__}[blocks, threads](...).")
+            raise ArgumentTypeError(f"{self.__name__} is a device function: call it from a kernel.")
+        raise ArgumentTypeError(f"say how many threads: {self.__name__}[blocks, threads](...).")
 
     def forall(self, tasks: int, tpb: int = 0, stream: Any = None, sharedmem: int = 0) -> Callable[..., None]:
         """Configure a launch with at least one thread per task."""
@@ -111,7 +112,7 @@ def jit(func_or_sig: Any = None, **options: Any) -> Any:
     """Make a kernel, or with ``device=True`` a device function: @cuda.jit, @cuda.jit(), @cuda.jit("void(f4[:])")."""
     unknown = sorted(set(options) - _OPTIONS)
     if unknown:
-        raise TypeError(f"cuda.jit has no option {', '.join(unknown)}: it takes {', '.join(sorted(_OPTIONS))}.")
+        raise ArgumentTypeError(f"cuda.jit has no option {', '.join(unknown)}: it takes {', '.join(sorted(_OPTIONS))}.")
     if isinstance(func_or_sig, types.FunctionType):
         return Kernel(func_or_sig, None, options)
     if isinstance(func_or_sig, Kernel):

@@ -17,16 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from course.errors import ArgumentTypeError, CourseError
+
 __all__ = ["Source", "UnsupportedKernel", "fresh_stores", "lookup", "python_function", "read_source"]
 
 
-class UnsupportedKernel(Exception):
+class UnsupportedKernel(CourseError):
     """The kernel holds something that the simulator does not run. Raised before any thread starts."""
-
-    def __init__(self, message: str, *, line: int | None = None, kernel: str | None = None) -> None:
-        self.line, self.kernel = line, kernel
-        where = f"{kernel}, line {line}: " if kernel and line else f"line {line}: " if line else ""
-        super().__init__(where + message)
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ def python_function(kernel: Any) -> types.FunctionType:
     """The plain Python function behind a kernel of `course.cuda`, of `numba.cuda`, or itself."""
     function = getattr(kernel, "py_func", kernel)
     if not isinstance(function, types.FunctionType):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"expected a kernel (a function decorated with @cuda.jit), got {type(kernel).__name__}. "
             "Write @cuda.jit above the function."
         )
@@ -94,6 +91,7 @@ def read_source(kernel: Any) -> Source:
     raise UnsupportedKernel(
         f"the text of {name} has changed since it was loaded: run the cell (or import the file) again.",
         line=function.__code__.co_firstlineno,
+        filename=filename,
     )
 
 
@@ -243,6 +241,7 @@ def _refuse_unsupported(source: Source) -> None:
             "*args, **kwargs, `*` and `/` in the parameters are not supported: name every parameter.",
             line=source.tree.lineno,
             kernel=source.name,
+            filename=source.filename,
         )
     for node in _nodes(source.tree.body):
         if isinstance(node, (ast.stmt, ast.expr)) and not isinstance(node, _STATEMENTS + _EXPRESSIONS):
@@ -251,12 +250,14 @@ def _refuse_unsupported(source: Source) -> None:
                 f"{what} is not supported in a kernel: {_shortened(source.text(node))}",
                 line=node.lineno,
                 kernel=source.name,
+                filename=source.filename,
             )
         if isinstance(node, (ast.For, ast.While)) and node.orelse:
             raise UnsupportedKernel(
                 "`else` of a loop is not supported: use a flag variable.",
                 line=node.orelse[0].lineno,
                 kernel=source.name,
+                filename=source.filename,
             )
 
 

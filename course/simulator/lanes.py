@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from course.errors import CourseError
 from course.simulator.access import Finding, Instruction, Observer, Shape
 
 __all__ = [
@@ -46,7 +47,7 @@ MIXED = _Named("MIXED")
 """Where a variable was assigned by several groups of lanes."""
 
 
-class LaunchError(RuntimeError):
+class LaunchError(CourseError, RuntimeError):
     """The kernel was stopped while it ran, as CUDA would stop it."""
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from course.errors import ArgumentTypeError, ArgumentValueError
 from course.simulator.access import ArrayInfo, Batch, Finding, Launch, Observer, Shape
 from course.simulator.compiler.engine import compile_kernel
 from course.simulator.compiler.program import Program
@@ -41,7 +42,7 @@ MAX_STEPS = 2_000_000
 """Loop iterations of one batch after which a kernel is taken to be endless."""
 
 
-class LaunchConfigurationError(ValueError):
+class LaunchConfigurationError(ArgumentValueError):
     """A launch that no GPU accepts: the numbers of blocks or threads, or too much shared memory."""
 
 
@@ -95,7 +96,7 @@ def run(
     grid3, block3 = dimensions("grid", grid), dimensions("block", block)
     check_launch(grid3, block3)
     if warp_lanes not in (32, 64):
-        raise ValueError(f"warp_lanes is {warp_lanes!r}: expected 32, or 64 for AMD's wavefronts.")
+        raise ArgumentValueError(f"warp_lanes is {warp_lanes!r}: expected 32, or 64 for AMD's wavefronts.")
     program, values = prepare(kernel, args, signature)
     static = -(-program.bytes_of("shared") // 16) * 16 if shared_bytes else program.bytes_of("shared")
     check_memory(program, static, shared_bytes)
@@ -146,10 +147,10 @@ def dimensions(name: str, value: Any) -> tuple[int, int, int]:
     """Grid or block as (x, y, z)."""
     sizes = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     if not 1 <= len(sizes) <= 3:
-        raise ValueError(f"{name} is {value!r}: expected one to three sizes.")
+        raise ArgumentValueError(f"{name} is {value!r}: expected one to three sizes.")
     for size in sizes:
         if isinstance(size, (bool, np.bool_)) or not isinstance(size, (int, np.integer)):
-            raise TypeError(f"{name} is {value!r}: expected whole numbers. Use // or math.ceil, not /.")
+            raise ArgumentTypeError(f"{name} is {value!r}: expected whole numbers. Use // or math.ceil, not /.")
     x, y, z = (*(int(size) for size in sizes), 1, 1)[:3]
     return x, y, z
 
@@ -207,7 +208,7 @@ def prepare(kernel: Any, args: Sequence[Any], signature: Any = None) -> tuple[Pr
     if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
         read_source(kernel)  # says why, with the line
     if len(args) != len(names):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"{function.__name__} takes {len(names)} argument(s) ({', '.join(names)}), got {len(args)}."
         )  # fmt: skip
     values, kinds = typed(args, names)
@@ -292,7 +293,7 @@ def _place(program: Program, values: list[Any]) -> tuple[list[Any], list[View], 
             work = value
             if name not in program.read_only:
                 if not value.flags.writeable:
-                    raise ValueError(f"argument {name} is read-only: the kernel may write to it. Pass a copy.")
+                    raise ArgumentValueError(f"argument {name} is read-only: the kernel may write to it. Pass a copy.")
                 work = value.copy(order="K")
                 copies.append((partial(np.copyto, value), work))
             buffer = work.reshape(-1, order="A").view(np.uint8) if work.size else np.empty(0, np.uint8)

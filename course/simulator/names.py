@@ -11,6 +11,8 @@ import sys
 import types
 from typing import Any
 
+from course.errors import OutsideKernelError
+
 __all__ = ["CUDA_NAMES", "VECTORS", "CudaName", "cuda_path", "is_cuda_module", "numba_cuda", "to_numba"]
 
 _PLAIN = (
@@ -72,7 +74,7 @@ class CudaName:
 
     def __call__(self, *_: Any, **__: Any) -> Any:
         """Refuse: the name has a meaning in a kernel only."""
-        raise RuntimeError(
+        raise OutsideKernelError(
             f"cuda.{self.path} works inside a kernel only: call it in a function decorated with @cuda.jit."
         )
 

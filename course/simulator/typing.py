@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from course.errors import ArgumentTypeError
 from course.simulator.access import Space
 from course.simulator.names import numba_cuda, to_numba
 
@@ -41,7 +42,7 @@ __all__ = [
 ]
 
 
-class KernelTypeError(TypeError):
+class KernelTypeError(ArgumentTypeError):
     """numba cannot type the kernel for these arguments: which line, and what was wrong."""
 
 

@@ -47,7 +47,7 @@ class Expressions(Arrays):
         def load(state: State, mask: Mask) -> Value:
             value = state.variables[slot]
             if value is UNBOUND:
-                raise LaunchError(f"line {line}: variable {name} has no value yet for any thread that gets here.")
+                raise LaunchError(f"variable {name} has no value yet for any thread that gets here.", line=line)
             return value
 
         if not isinstance(kind, np.dtype):

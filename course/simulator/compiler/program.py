@@ -77,11 +77,13 @@ class Scope:
 
     def refuse(self, node: ast.AST, message: str) -> UnsupportedKernel:
         """An error about a construct, to be raised."""
-        return UnsupportedKernel(message, line=getattr(node, "lineno", None), kernel=self.source.name)
+        return UnsupportedKernel(message, line=getattr(node, "lineno", None), kernel=self.source.name,
+                                 filename=self.source.filename)  # fmt: skip
 
     def mistyped(self, node: ast.AST, message: str) -> KernelTypeError:
         """An error about types, to be raised."""
-        return KernelTypeError(f"{self.source.name}, line {getattr(node, 'lineno', '?')}: {message}")
+        return KernelTypeError(message, line=getattr(node, "lineno", None), kernel=self.source.name,
+                               filename=self.source.filename)  # fmt: skip
 
 
 @dataclass
