@@ -9,7 +9,7 @@ from __future__ import annotations
 import linecache
 from types import TracebackType
 
-__all__ = ["ArgumentTypeError", "ArgumentValueError", "CourseError", "OutsideKernelError"]
+__all__ = ["ArgumentTypeError", "ArgumentValueError", "CourseError", "OutsideKernelError", "SimulatorFault"]
 
 _LIBRARY = {"course", "numba", "numpy", "IPython", "ipykernel"}
 """Packages whose frames are not the reader's own code."""
@@ -24,9 +24,15 @@ class CourseError(Exception):
     def __init__(
         self, message: str = "", *, line: int | None = None, kernel: str | None = None, filename: str | None = None
     ) -> None:
+        super().__init__(message)
+        self._message = message
+        self.place(line=line, kernel=kernel, filename=filename)
+
+    def place(self, *, line: int | None, kernel: str | None, filename: str | None) -> None:
+        """Say which line the error is about."""
         self.line, self.kernel, self.filename = line, kernel, filename
         where = f"{kernel}, line {line}: " if kernel and line else f"line {line}: " if line else ""
-        super().__init__(where + message)
+        self.args = (where + self._message,)
 
     def _render_traceback_(self) -> list[str]:
         """What IPython prints instead of a traceback."""
@@ -40,6 +46,10 @@ class ArgumentTypeError(CourseError, TypeError):
 
 class ArgumentValueError(CourseError, ValueError):
     """An argument of the right type that cannot be used."""
+
+
+class SimulatorFault(CourseError):
+    """The simulator itself failed at a line that it should run, or refuse with a reason of its own."""
 
 
 class OutsideKernelError(CourseError, RuntimeError):

@@ -509,7 +509,7 @@ MISTYPED = [
     (t_two_types, "(?s)variable v is .* on one way"),
     (t_shape_not_constant, "constant"),
     (t_shape_arithmetic, "outside the kernel"),
-    (t_no_such_math, "math.nothing"),
+    (t_no_such_math, "math has no nothing"),
     (t_np_sqrt, "math.sqrt"),
     (t_return_value, "cannot return"),
     (t_atomic_type, "atomic"),

@@ -174,6 +174,8 @@ class State:
     result: Any = UNBOUND
     epoch: Any = 0
     steps: int = 0
+    line: int = 0
+    """Line of the statement that runs."""
     findings: dict[tuple[str, int, str | None], Finding] = field(default_factory=dict)
     memory: dict[Any, Any] = field(default_factory=dict)
     """Shared and local arrays of this batch, by the place that declares them."""
@@ -192,6 +194,7 @@ class State:
     def step(self, line: int) -> None:
         """One iteration of a loop; stops a kernel that does not end."""
         self.steps += 1
+        self.line = line
         if self.steps > self.max_steps:
             raise StepLimit(
                 f"line {line}: the loops of this kernel ran {self.max_steps:,} iterations without an end. "

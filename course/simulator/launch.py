@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import inspect
 import math
@@ -10,7 +11,7 @@ import random
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,13 +19,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from course.errors import ArgumentTypeError, ArgumentValueError
+from course.errors import ArgumentTypeError, ArgumentValueError, CourseError
 from course.simulator.access import ArrayInfo, Batch, Finding, Launch, Observer, Shape
 from course.simulator.compiler.engine import compile_kernel
-from course.simulator.compiler.program import Program
+from course.simulator.compiler.program import Program, fault
 from course.simulator.device import Addresses, DeviceArray, array_type, refuse_scattered, view_of
 from course.simulator.frontend import python_function, read_source
-from course.simulator.lanes import UNBOUND, State
+from course.simulator.lanes import UNBOUND, LaunchError, State
 from course.simulator.memory import View
 from course.simulator.typing import ArrayType, KernelTypeError, TupleType, Type, describe, resolver, typeof
 
@@ -112,7 +113,8 @@ def run(
 
             def tick(done: int = before) -> None:
                 if progress is not None:
-                    progress(done, total)
+                    with _from_outside():
+                        progress(done, total)
 
             state = _state(program, origin, shape, grid3, block3, warp_lanes, observer, max_steps, tick)
             state.findings = findings
@@ -126,7 +128,7 @@ def run(
             if observer is not None:
                 observer.batch(Batch(origin, shape, state.exists))
             assert program.body is not None
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), _placed(program, state):
                 program.body(state, state.exists)
                 if state.copies is not None:
                     state.copies.finish(state)
@@ -138,6 +140,49 @@ def run(
     for give_back, copy in copies:
         give_back(copy)
     return RunInfo(launch, tuple(findings.values()), done, total, time.monotonic() - started)
+
+
+class _FromOutside(Exception):
+    """Carries what a progress function raises: nothing of the simulator's."""
+
+
+@contextlib.contextmanager
+def _from_outside() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        raise _FromOutside from error
+
+
+@contextlib.contextmanager
+def _placed(program: Program, state: State) -> Iterator[None]:
+    """Every error that ends a launch names its line; no other class than the course's own gets out."""
+    try:
+        yield
+    except _FromOutside as carried:
+        assert carried.__cause__ is not None
+        raise carried.__cause__ from None
+    except CourseError as error:
+        error.place(**_place_of(program, error.line or state.line))
+        raise
+    except MemoryError:
+        raise LaunchError(
+            "this computer has too little memory for the arrays of the kernel: use smaller local and shared arrays.",
+            **_place_of(program, state.line),
+        ) from None
+    except RecursionError:
+        raise LaunchError(
+            "expressions are nested too deeply: use variables.", **_place_of(program, state.line)
+        ) from None
+    except Exception as error:
+        raise fault(error, **_place_of(program, state.line)) from error
+
+
+def _place_of(program: Program, line: int) -> Any:
+    """Which function of the kernel a line belongs to."""
+    holders = (s for s in program.sources if s.first_line <= line < s.first_line + len(s.lines))
+    source = next(holders, program.source)
+    return {"line": line, "kernel": source.name, "filename": source.filename}
 
 
 # ---- checks ------------------------------------------------------------------------------------------
@@ -261,7 +306,7 @@ def _signed(kernel: str, names: Sequence[str], kinds: list[Type], values: list[A
     for name, kind, value, declared in zip(names, kinds, values, wanted, strict=True):
         if isinstance(declared, np.dtype) and isinstance(kind, np.dtype):
             result_kinds.append(declared)
-            result_values.append(declared.type(value))
+            result_values.append(_declared(kernel, name, value, kind, declared))
             continue
         same = isinstance(declared, ArrayType) and isinstance(kind, ArrayType) and (
             (declared.dtype, declared.ndim) == (kind.dtype, kind.ndim) and declared.layout in ("A", kind.layout)
@@ -273,6 +318,18 @@ def _signed(kernel: str, names: Sequence[str], kinds: list[Type], values: list[A
         result_kinds.append(kind)
         result_values.append(value)
     return result_kinds, result_values
+
+
+def _declared(kernel: str, name: str, value: Any, kind: np.dtype[Any], declared: np.dtype[Any]) -> Any:
+    """A number as a declared type: a whole number that is too large wraps, as ctypes (and so numba) makes it."""
+    lossy = {"c": "fiub", "f": "iu"}.get(kind.kind, "")
+    if declared.kind in lossy:
+        raise KernelTypeError(
+            f"{kernel}: argument {name} is {value} ({describe(kind)}), the signature says {describe(declared)}. "
+            f"Convert it yourself, with {'abs(...) or .real' if kind.kind == 'c' else 'int(...)'}, or change the "
+            "signature."
+        )
+    return np.asarray(value, kind).astype(declared)[()]
 
 
 def _place(program: Program, values: list[Any]) -> tuple[list[Any], list[View], list[GiveBack]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from course.errors import OutsideKernelError
 
-__all__ = ["CUDA_NAMES", "VECTORS", "CudaName", "cuda_path", "is_cuda_module", "numba_cuda", "to_numba"]
+__all__ = ["CUDA_NAMES", "VECTORS", "CudaName", "cuda_path", "is_cuda_module", "numba_cuda", "numba_has", "to_numba"]
 
 _PLAIN = (
     "threadIdx", "blockIdx", "blockDim", "gridDim", "grid", "gridsize", "laneid", "warpsize",
@@ -111,6 +111,11 @@ def _attribute(value: Any, path: str) -> Any:
         if value is None:
             return None
     return value
+
+
+def numba_has(path: str) -> bool:
+    """Whether `cuda.<path>` is a name of numba.cuda. Imports numba."""
+    return _attribute(numba_cuda(), path) is not None
 
 
 def to_numba(value: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from course.errors import CourseError
 from course.simulator.compiler.flow import Flow
 from course.simulator.compiler.program import NOTHING, Execute, Expr, Program, Scope
 from course.simulator.compiler.values import outside
@@ -33,7 +34,8 @@ def compile_kernel(kernel: Any, arguments: list[Type]) -> Program:
     try:
         Compiler(program).kernel()
     except RecursionError:
-        raise UnsupportedKernel("expressions are nested too deeply: use variables.", kernel=source.name) from None
+        raise UnsupportedKernel("expressions are nested too deeply: use variables.", line=source.tree.lineno,
+                                kernel=source.name, filename=source.filename) from None  # fmt: skip
     return program
 
 
@@ -60,6 +62,7 @@ class Compiler(Flow):
         assigned = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)
                     and isinstance(node.ctx, ast.Store)}  # fmt: skip
         slots = {name: self.program.slot() for name in [*source.parameters, *sorted(assigned - set(source.parameters))]}
+        self.program.sources.append(source)
         self.program.texts[source.function.__qualname__] = "\n".join(source.lines)
         return Scope(source, fresh_stores(source.tree), slots, {}, caller)
 
@@ -171,12 +174,18 @@ class Compiler(Flow):
             return None
         self.flops = [0, 0, 0]
         method = getattr(self, f"_{type(node).__name__.lower()}")
-        run: Execute = method(scope, node)
+        try:
+            run: Execute = method(scope, node)
+        except (CourseError, RecursionError):
+            raise
+        except Exception as error:
+            raise scope.fault(node, error) from error
         if isinstance(node, (ast.If, ast.For, ast.While)):
             return run
         flops, line = (self.flops[0], self.flops[1], self.flops[2]), node.lineno
 
         def execute(state: State, mask: Mask) -> Mask:
+            state.line = line
             if state.observer is not None:
                 state.executed(line, mask, flops)
             return run(state, mask)
@@ -187,6 +196,8 @@ class Compiler(Flow):
         self.discarded = node.value
         expr = self.expression(scope, node.value)
         self.discarded = None
+        if expr.kind is None:
+            raise self.valueless(scope, node.value, expr)
         run = expr.run
 
         def execute(state: State, mask: Mask) -> Mask:

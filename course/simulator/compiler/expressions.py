@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import ast
-import types
 from typing import Any
 
 import numpy as np
 
+from course.errors import CourseError
 from course.simulator.compiler.arrays import Arrays
 from course.simulator.compiler.program import NOTHING, Expr, Scope
 from course.simulator.compiler.values import constant, make_tuple, never, outside, special_register, what
 from course.simulator.frontend import lookup
 from course.simulator.lanes import UNBOUND, LaunchError, Mask, State, Value, convert
-from course.simulator.names import CUDA_NAMES, CudaName, is_cuda_module
+from course.simulator.names import CUDA_NAMES, CudaName, is_cuda_module, numba_has
+from course.simulator.spelling import did_you_mean, did_you_mean_path
 from course.simulator.typing import ArrayType, RecordType, TupleType
 
 __all__ = ["Expressions"]
+
+_TRIPLES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 
 class Expressions(Arrays):
@@ -30,11 +33,13 @@ class Expressions(Arrays):
         if name in scope.env:
             return self._variable(scope, node)
         if name in scope.slots:
-            raise scope.mistyped(node, f"variable {name} is used before it is assigned.")
+            meant = did_you_mean(name, [n for n in scope.env if n != name])
+            raise scope.mistyped(node, f"variable {name} is used before it is assigned.{meant}")
         try:
             value = lookup(scope.source.function, name)
         except KeyError:
-            raise scope.mistyped(node, f"name {name!r} is not defined.") from None
+            own = [*scope.slots, *(n for n in scope.source.function.__globals__ if not n.startswith("_"))]
+            raise scope.mistyped(node, f"name {name!r} is not defined.{did_you_mean_path(name, own)}") from None
         self.program.remember(scope.source.function, name, value)
         return outside(scope, node, value)
 
@@ -90,17 +95,30 @@ class Expressions(Arrays):
         path = "" if is_cuda_module(value) else value.path if isinstance(value, CudaName) else None
         if path is not None:
             path = f"{path}.{name}" if path else name
-            if path in CUDA_NAMES or path.split(".")[0] in ("threadIdx", "blockIdx", "blockDim", "gridDim"):
+            if path in CUDA_NAMES or (name in ("x", "y", "z") and path[:-2] in _TRIPLES):
                 return self.cuda_value(scope, node, path)
             if not is_cuda_module(value) or not hasattr(value, name):
-                raise scope.refuse(node, f"cuda.{path} is not supported by the simulator.")
-        if not isinstance(value, (types.ModuleType, type)) and not hasattr(value, name):
-            raise scope.mistyped(node, f"{value!r} has no attribute {name!r}.")
+                raise self._no_cuda_name(scope, node, path)
         try:
             found = getattr(value, name)
         except AttributeError:
-            raise scope.mistyped(node, f"{scope.source.text(node)} does not exist.") from None
+            shown = scope.source.text(node.value)
+            raise scope.mistyped(node, f"{shown} has no {name}.{did_you_mean(name, dir(value))}") from None
         return outside(scope, node, found)
+
+    def _no_cuda_name(self, scope: Scope, node: ast.expr, path: str) -> CourseError:
+        """An error about `cuda.<path>`: misspelt, or a name of numba's that the simulator lacks."""
+        parent, _, name = path.rpartition(".")
+        siblings = [
+            known.removeprefix(f"{parent}.") for known in CUDA_NAMES if known.startswith(f"{parent}." if parent else "")
+        ]
+        siblings = [known for known in siblings if known and "." not in known]
+        where = f"cuda.{parent}" if parent else "cuda"
+        if numba_has(path):
+            return scope.refuse(node, f"cuda.{path} is not supported by the simulator.")
+        if parent in _TRIPLES:
+            return scope.mistyped(node, f"{where} has no {name}: it has x, y and z.")
+        return scope.mistyped(node, f"{where} has no {name}.{did_you_mean(name, siblings)}")
 
     def cuda_value(self, scope: Scope, node: ast.expr, path: str) -> Expr:
         """What `cuda.<path>` is, when it is not called."""

@@ -43,6 +43,7 @@ class Flow(Stores):
         leaves, loops = _exits(node)
 
         def execute(state: State, mask: Mask) -> Mask:
+            state.line = line
             if state.observer is not None:
                 state.executed(line, mask, flops)
             everyone = mask is state.live

@@ -13,8 +13,8 @@ import numpy as np
 from course.simulator.compiler.expressions import Expressions
 from course.simulator.compiler.operators import BINARY
 from course.simulator.compiler.program import Expr, Scope
-from course.simulator.compiler.values import BOOL, FLOAT64, INT64, constant, make_tuple, untuple
-from course.simulator.lanes import Mask, State, Value
+from course.simulator.compiler.values import BOOL, FLOAT64, INT64, constant, make_tuple, untuple, what
+from course.simulator.lanes import Mask, State, Value, convert
 from course.simulator.typing import ArrayType, NoneType, TupleType, resolver
 
 __all__ = ["arguments", "builtin", "convert_call", "dtype_of", "plain", "plain_name", "scalars"]
@@ -96,7 +96,7 @@ def convert_call(
             dtype = np.dtype(found[1])
     result = compiler.cast(expr, dtype)
     if result.known and result is not expr:
-        result.const = dtype.type(result.const).item() if dtype.kind != "b" else bool(result.const)
+        result.const = convert(np.asarray(expr.const, expr.kind), dtype)[()].item()
     return result
 
 
@@ -253,6 +253,14 @@ def _divmod(compiler: Expressions, scope: Scope, node: ast.Call) -> Expr:
 def _print(compiler: Expressions, scope: Scope, node: ast.Call) -> Expr:
     """print(...) of each active lane, in lane order; at most 1024 lines a batch."""
     exprs = arguments(compiler, scope, node, 0, 64)
+    for argument, expr in zip(node.args, exprs, strict=True):
+        if expr.kind is None and not isinstance(expr.const, str):
+            raise compiler.valueless(scope, argument, expr)
+        if expr.kind is not None and not isinstance(expr.kind, np.dtype):
+            raise scope.mistyped(
+                argument, f"print() in a kernel takes numbers and text, got {what(expr)}: "
+                f"{scope.source.text(argument)}. Print its elements one by one."
+            )  # fmt: skip
 
     def evaluate(state: State, mask: Mask) -> Value:
         texts = [expr.const if isinstance(expr.const, str) else expr.run(state, mask) for expr in exprs]

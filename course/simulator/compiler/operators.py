@@ -48,8 +48,17 @@ class Operators(Core):
     """Compiles operators and conditional expressions."""
 
     def _binop(self, scope: Scope, node: ast.BinOp) -> Expr:
+        operation = self.operation(scope, node)
         left, right = self.scalar(scope, node.left), self.scalar(scope, node.right)
-        return self.binary(scope, node, BINARY[type(node.op)], left, right)
+        return self.binary(scope, node, operation, left, right)
+
+    def operation(self, scope: Scope, node: ast.BinOp | ast.AugAssign) -> Operation:
+        """The operator of `a + b` or `a += b`. There is no product of whole arrays."""
+        if isinstance(node.op, ast.MatMult):
+            raise scope.refuse(node, f"a kernel has no product of whole matrices: {scope.source.text(node)}. "
+                               "One thread makes one element of it, in a loop: "
+                               "for k in range(a.shape[1]): total += a[row, k] * b[k, column]")  # fmt: skip
+        return BINARY[type(node.op)]
 
     def binary(self, scope: Scope, node: ast.AST, operation: Operation, left: Expr, right: Expr) -> Expr:
         """Apply an operator with numba's types."""
@@ -121,7 +130,9 @@ class Operators(Core):
             else:
                 if type(comparison) not in COMPARE:
                     raise scope.refuse(node, f"`in` is not supported in a kernel: {scope.source.text(node)}")
-                for expr in (left, right):
+                for expr, part in ((left, node.left), (right, right_node)):
+                    if expr.kind is None:
+                        raise self.valueless(scope, part, expr)
                     if not isinstance(expr.kind, np.dtype):
                         raise scope.mistyped(node, f"cannot compare {what(expr)}: {scope.source.text(node)}")
                 answer = self.binary(scope, node, COMPARE[type(comparison)], left, right)

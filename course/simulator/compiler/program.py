@@ -10,12 +10,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from course.errors import SimulatorFault
 from course.simulator.access import Site, Space
 from course.simulator.frontend import Source, UnsupportedKernel
 from course.simulator.lanes import Mask, State, Value
 from course.simulator.typing import KernelTypeError, Type
 
-__all__ = ["NOTHING", "Evaluate", "Execute", "Expr", "Place", "Program", "Scope"]
+__all__ = ["NOTHING", "Evaluate", "Execute", "Expr", "Place", "Program", "Scope", "fault"]
 
 Evaluate = Callable[[State, Mask], Value]
 Execute = Callable[[State, Mask], Mask]
@@ -80,10 +81,23 @@ class Scope:
         return UnsupportedKernel(message, line=getattr(node, "lineno", None), kernel=self.source.name,
                                  filename=self.source.filename)  # fmt: skip
 
+    def fault(self, node: ast.AST, error: Exception) -> SimulatorFault:
+        """An error of the simulator itself, to be raised."""
+        return fault(error, line=getattr(node, "lineno", None), kernel=self.source.name, filename=self.source.filename)
+
     def mistyped(self, node: ast.AST, message: str) -> KernelTypeError:
         """An error about types, to be raised."""
         return KernelTypeError(message, line=getattr(node, "lineno", None), kernel=self.source.name,
                                filename=self.source.filename)  # fmt: skip
+
+
+def fault(error: Exception, *, line: int | None, kernel: str, filename: str) -> SimulatorFault:
+    """What is said where the simulator itself fails."""
+    return SimulatorFault(
+        f"the simulator cannot run this line ({type(error).__name__}: {error}). Write it in simpler steps, one thing "
+        "a line; and please report it: that is a fault of the simulator.",
+        line=line, kernel=kernel, filename=filename,
+    )  # fmt: skip
 
 
 @dataclass
@@ -97,6 +111,8 @@ class Program:
     body: Execute | None = None
     sites: dict[Any, Site] = field(default_factory=dict)
     places: dict[Any, Place] = field(default_factory=dict)
+    sources: list[Source] = field(default_factory=list)
+    """The kernel and its device functions."""
     texts: dict[str, str] = field(default_factory=dict)
     """Text of every function, and every outside value they use: what decides whether numba was asked before."""
     read_only: set[str] | None = None
