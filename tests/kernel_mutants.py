@@ -56,7 +56,8 @@ ORIGINALS = _originals()
 
 _VALUES = ["0", "1", "-1", "2.5", "3j", "'id'", "None", "True", "(1, 2)", "10**20", "cuda", "np", "math", "float32",
            "np.float32", "cuda.threadIdx", "cuda.grid", "cuda.syncthreads", "cuda.grid(1)", "cuda.grid(2)", "len",
-           "cuda.shared.array", "cuda.float32x4(1, 2, 3, 4)", "range", "np.zeros", "()", "x", "i", "cuda.laneid"]  # fmt: skip
+           "cuda.shared.array", "cuda.float32x4(1, 2, 3, 4)", "range", "np.zeros", "()", "x", "i",
+           "cuda.laneid"]  # fmt: skip
 _OPERATORS = [ast.Add(), ast.Sub(), ast.Mult(), ast.Div(), ast.FloorDiv(), ast.Mod(), ast.Pow(), ast.BitAnd(),
               ast.LShift(), ast.RShift(), ast.MatMult()]  # fmt: skip
 _COMPARISONS = [ast.Lt(), ast.GtE(), ast.Eq(), ast.NotEq(), ast.Is(), ast.In()]
@@ -149,7 +150,7 @@ def _other_argument(value: Any, chance: random.Random) -> Any:
         np.zeros(4, [("x", "f4"), ("y", "i4")]), np.zeros(5, np.uint8), np.zeros(5, bool), np.zeros(6, np.float16),
         np.array(["a"]), np.zeros((4, 4))[:, 1], (np.float32(1), 2), object(),
     ]  # fmt: skip
-    if isinstance(value, np.ndarray) and value.dtype.kind in "iuf":
+    if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "iuf":
         options += [value.astype(kind) for kind in ("f8", "i8", "u1", "c8", "?")] * 2 + [value[:1].copy()] * 4
     return chance.choice(options)
 

@@ -51,6 +51,17 @@ class Core:
             )  # fmt: skip
         return expr
 
+    def present(self, scope: Scope, node: ast.AST, expr: Expr) -> Expr:
+        """Let pass what has a value while the kernel runs: no function, type or module, also not in a tuple."""
+        elements = node.elts if isinstance(node, ast.Tuple) else []
+        for element, part in zip(elements, getattr(expr, "parts", []), strict=False):
+            self.present(scope, element, part)
+        if expr.kind is None:
+            raise self.valueless(scope, node, expr)
+        if _holds_valueless(expr.kind):
+            raise scope.mistyped(node, f"a tuple holds numbers, arrays and tuples only: {scope.source.text(node)}.")
+        return expr
+
     def valueless(self, scope: Scope, node: ast.AST, expr: Expr) -> KernelTypeError:
         """An error about a function, module or type where a value is needed, to be raised."""
         text, meant = scope.source.text(node), expr.const
@@ -137,3 +148,7 @@ class Core:
                 raise scope.refuse(node, "a variable that is sometimes a shared and sometimes another array "
                                    "is not supported: use two variables.")  # fmt: skip
         raise scope.mistyped(node, f"cannot be both {describe(first)} and {describe(second)}.")
+
+
+def _holds_valueless(kind: Type) -> bool:
+    return isinstance(kind, TupleType) and any(item is None or _holds_valueless(item) for item in kind.items)

@@ -80,8 +80,7 @@ class Compiler(Flow):
             exprs = [self.cast(expr, kind) if isinstance(kind, np.dtype) and isinstance(expr.kind, np.dtype) else expr
                      for expr, kind in zip(exprs, argument_types(declared), strict=True)]  # fmt: skip
         for expr in exprs:
-            if expr.kind is None:
-                raise scope.refuse(node, f"only numbers, arrays and tuples can be passed: {scope.source.text(node)}")
+            self.present(scope, node, expr)
         key = (function, tuple(expr.kind for expr in exprs))
         if key not in self._functions:
             self._functions[key] = self._device_function(scope, function, [expr.kind for expr in exprs])
@@ -194,10 +193,8 @@ class Compiler(Flow):
 
     def _expr(self, scope: Scope, node: ast.Expr) -> Execute:
         self.discarded = node.value
-        expr = self.expression(scope, node.value)
+        expr = self.present(scope, node.value, self.expression(scope, node.value))
         self.discarded = None
-        if expr.kind is None:
-            raise self.valueless(scope, node.value, expr)
         run = expr.run
 
         def execute(state: State, mask: Mask) -> Mask:
@@ -210,8 +207,8 @@ class Compiler(Flow):
         expr = None if node.value is None else self.expression(scope, node.value)
         scope.ended = True
         kind = NoneType() if expr is None else expr.kind
-        if kind is None:
-            raise scope.refuse(node, f"only numbers, arrays and tuples can be returned: {scope.source.text(node)}")
+        if expr is not None and node.value is not None:
+            self.present(scope, node.value, expr)
         scope.returns.append(kind)
         run = None if expr is None or isinstance(kind, NoneType) else expr.run
         in_kernel = scope.caller is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -113,7 +114,8 @@ class Operators(Core):
         kind = np.dtype(found[1])
         if operand.known and isinstance(operand.const, (int, float)) and not isinstance(operand.const, bool):
             value = python(operand.const)
-            return constant(kind.type(value), kind, value)
+            with contextlib.suppress(OverflowError):  # minus an unsigned number wraps, as below
+                return constant(kind.type(value), kind, value)
         inner = self.cast(operand, kind).run
         return Expr(lambda state, mask: ufunc(inner(state, mask)), kind, pure=operand.pure)
 
@@ -217,8 +219,8 @@ def _power(base: Expr, exponent: Expr, converted: Expr, kind: np.dtype[Any]) -> 
 
     def whole(state: State, mask: Mask) -> Value:
         number, times = run(state, mask), power(state, mask)
-        inverse = np.where(np.abs(number) == 1, number ** np.abs(times), kind.type(0))
-        return np.where(times < 0, inverse, np.power(number, np.abs(times)))[()]
+        inverse = np.where(np.abs(number) == 1, number ** (times & kind.type(1)), kind.type(0))
+        return np.where(times < 0, inverse, np.power(number, np.maximum(times, kind.type(0))))[()]
 
     return Expr(whole, kind, pure=base.pure and converted.pure)
 

@@ -58,6 +58,7 @@ class Stores(Expressions):
             if not constant_only:
                 raise scope.refuse(target, f"{name} may name one function or type only: {scope.source.text(target)}")
             return lambda state, mask: mask
+        self.present(scope, target, value)
         if isinstance(value.kind, np.dtype):
             self.program.variables.setdefault((scope.source.name, name), set()).add(value.kind.name)
         run = value.run
