@@ -39,7 +39,7 @@ def test_a_correct_kernel_has_no_finding(animal: Animal) -> None:
 def test_the_zoo_is_large_enough_and_has_every_kind() -> None:
     assert len(FAULTY) >= 40 and len(CORRECT) >= 40
     kinds = {"shared-race", "global-race", "lane-conflict", "missing-syncwarp", "uninitialised-shared"}
-    kinds |= {"divergent-barrier", "out-of-bounds", "negative-index", "misaligned"}
+    kinds |= {"divergent-barrier", "out-of-bounds", "negative-index", "misaligned", "division-by-zero"}
     kinds |= {"async-not-waited", "async-wrong-group", "async-not-committed"}
     for kind in kinds:
         assert sum(animal.kind == kind for animal in FAULTY) >= 5

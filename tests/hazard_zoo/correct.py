@@ -597,3 +597,26 @@ def warp_sums_then_block_sum(x, out):
 def votes(x, out):
     if cuda.syncthreads_count(1 if x[cuda.grid(1)] > 0.5 else 0) > 10:
         out[cuda.grid(1)] = 1.0
+
+
+@ZOO.add(args=lambda: ((np.arange(N) % 5).astype(np.float32), np.zeros(N, np.float32)))
+@cuda.jit
+def divides_where_it_may(x, out):
+    g = cuda.grid(1)
+    if x[g] != 0 and float32(1.0) / x[g] < 2:
+        out[g] = float32(1.0) / x[g]
+    out[g] += float32(3.0) % x[g] if x[g] > 0 else float32(0.0)
+
+
+@cuda.jit(device=True)
+def share_or_nothing(a, b):
+    if b == 0:
+        return 0
+    return a // b
+
+
+@ZOO.add()
+@cuda.jit
+def divides_after_a_return(x, out):
+    g = cuda.grid(1)
+    out[g] = share_or_nothing(g, cuda.threadIdx.x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import float32
+from numba import float32, int32
 
 from course import cuda
 from tests.hazard_zoo import N, Zoo, floats, two
@@ -279,3 +279,61 @@ def misaligned_in_last_block(x, out):
     if cuda.blockIdx.x == cuda.gridDim.x - 1:
         start += 2
     cuda.store4(out, 4 * g, cuda.load4(x, start))  # <- misaligned_in_last_block
+
+
+# ---- division by zero ------------------------------------------------------------------------------------
+
+
+def zeros_among() -> tuple[np.ndarray, np.ndarray]:
+    return (np.arange(N) % 7 - np.arange(N) % 3).astype(np.float32), np.zeros(N, np.float32)
+
+
+@ZOO.add("division-by-zero", zeros_among)
+@cuda.jit
+def zero_straight(x, out):
+    g = cuda.grid(1)
+    out[g] = float32(1.0) / x[g]  # <- zero_straight
+
+
+@ZOO.add("division-by-zero")
+@cuda.jit
+def zero_in_loop(x, out):
+    g = cuda.grid(1)
+    for k in range(4):
+        out[g] += g % k  # <- zero_in_loop
+
+
+@ZOO.add("division-by-zero", zeros_among)
+@cuda.jit
+def zero_in_branch(x, out):
+    g = cuda.grid(1)
+    if x[g] >= 0 and int32(1) // int32(x[g]) > 0:  # <- zero_in_branch
+        out[g] = 1.0
+
+
+@cuda.jit(device=True)
+def share(a, b):
+    return a / b  # <- zero_in_device
+
+
+@ZOO.add("division-by-zero")
+@cuda.jit
+def zero_in_device(x, out):
+    g = cuda.grid(1)
+    out[g] = share(x[g], g)
+
+
+@ZOO.add("division-by-zero")
+@cuda.jit
+def zero_in_last_block(x, out):
+    g = cuda.grid(1)
+    q, r = divmod(g, cuda.gridDim.x - 1 - cuda.blockIdx.x)  # <- zero_in_last_block
+    out[g] = q + r
+
+
+@ZOO.add("division-by-zero", zeros_among)
+@cuda.jit
+def zero_updated(x, out):
+    g = cuda.grid(1)
+    out[g] = 5.0
+    out[g] %= x[g]  # <- zero_updated

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from course.simulator.compiler.program import Expr, Program, Scope
-from course.simulator.compiler.values import BOOL, constant, what
+from course.simulator.compiler.values import BOOL, constant, settled, what
 from course.simulator.lanes import Mask, State, Value, convert
 from course.simulator.names import CudaName
 from course.simulator.typing import ArrayType, KernelTypeError, TupleType, Type, describe, resolver
@@ -91,10 +91,16 @@ class Core:
         """Convert a number to another type."""
         if expr.kind == kind:
             return expr
-        if expr.known:
-            return constant(convert(np.asarray(expr.const, expr.kind), kind)[()], kind, expr.const)
-        run = expr.run
-        return Expr(lambda state, mask: convert(run(state, mask), kind), kind, pure=expr.pure)
+        run = settled(expr).run
+        return self.folded(Expr(lambda state, mask: convert(run(state, mask), kind), kind, pure=expr.pure), expr)
+
+    def folded(self, expr: Expr, *operands: Expr) -> Expr:
+        """An operation on `settled` constants as a constant: computed once, by what would compute it for the lanes."""
+        if not all(operand.known for operand in operands):
+            return expr
+        with np.errstate(all="ignore"):
+            value = expr.run(None, None)  # type: ignore[arg-type]  # constants look at no state
+        return constant(value, expr.kind, value.item())
 
     def cast_result(self, run: Any, kind: np.dtype[Any], pure: bool) -> Expr:
         """What a NumPy function gives, as numba's type."""

@@ -5,16 +5,32 @@ from __future__ import annotations
 import ast
 import builtins
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from course.simulator.compiler.arithmetic import (
+    each,
+    first_of_zeros,
+    floor_divide,
+    gamma,
+    greater,
+    lesser,
+    lgamma,
+    maximum,
+    minimum,
+    remainder,
+    round_to,
+    round_whole,
+    scaled,
+)
 from course.simulator.compiler.expressions import Expressions
-from course.simulator.compiler.operators import BINARY
+from course.simulator.compiler.operators import BINARY, watched
 from course.simulator.compiler.program import Expr, Scope
-from course.simulator.compiler.values import BOOL, FLOAT64, INT64, constant, make_tuple, untuple, what
-from course.simulator.lanes import Mask, State, Value, convert
+from course.simulator.compiler.values import BOOL, FLOAT64, INT64, constant, settled, untuple, what
+from course.simulator.lanes import Mask, State, Value
 from course.simulator.typing import ArrayType, NoneType, TupleType, resolver
 
 __all__ = ["arguments", "builtin", "convert_call", "dtype_of", "plain", "plain_name", "scalars"]
@@ -94,10 +110,7 @@ def convert_call(
         found = resolver().signature(function, f"builtins.{function.__name__}", (expr.kind,))
         if found is not None:
             dtype = np.dtype(found[1])
-    result = compiler.cast(expr, dtype)
-    if result.known and result is not expr:
-        result.const = convert(np.asarray(expr.const, expr.kind), dtype)[()].item()
-    return result
+    return compiler.cast(expr, dtype)
 
 
 def _complex(real: Value, imaginary: Value, dtype: np.dtype[Any]) -> Value:
@@ -106,45 +119,30 @@ def _complex(real: Value, imaginary: Value, dtype: np.dtype[Any]) -> Value:
     return value[()]
 
 
-def _each(function: Callable[[float], Any]) -> Callable[[Value], Value]:
-    """A function that NumPy lacks, applied to every lane."""
-    vector = np.frompyfunc(_nan_on_error(function), 1, 1)
-    return lambda value: np.asarray(vector(value)).astype(value.dtype)[()]
-
-
-def _nan_on_error(function: Callable[[float], Any]) -> Callable[[float], Any]:
-    def safe(value: float) -> Any:
-        try:
-            return function(value)
-        except (ValueError, OverflowError):
-            return math.nan
-
-    return safe
-
-
-_ELEMENTARY = {
+_ELEMENTARY: dict[str, Callable[..., Value]] = {
     "sqrt": np.sqrt, "exp": np.exp, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10,
     "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh,
     "tanh": np.tanh, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "fabs": np.fabs, "exp2": np.exp2,
     "hypot": np.hypot, "fmod": np.fmod, "copysign": np.copysign, "isnan": np.isnan, "isinf": np.isinf,
-    "isfinite": np.isfinite, "radians": np.radians, "degrees": np.degrees,
+    "isfinite": np.isfinite, "radians": scaled(math.pi / 180), "degrees": scaled(180 / math.pi),
 }  # fmt: skip
 
-_INVERSE = {
+_INVERSE: dict[str, Callable[..., Value]] = {
     "sin": np.arcsin, "cos": np.arccos, "tan": np.arctan, "sinh": np.arcsinh, "cosh": np.arccosh, "tanh": np.arctanh,
 }  # fmt: skip
 
 _PLAIN: dict[str, Callable[..., Value]] = {
     **{f"math.{name}": ufunc for name, ufunc in _ELEMENTARY.items()},
     **{f"math.a{name}": ufunc for name, ufunc in _INVERSE.items()},
-    "math.atan2": np.arctan2, "math.pow": np.power, "math.ldexp": np.ldexp, "math.erf": _each(math.erf),
-    "math.erfc": _each(math.erfc), "math.gamma": _each(math.gamma), "math.lgamma": _each(math.lgamma),
+    "math.atan2": np.arctan2, "math.pow": np.power, "math.ldexp": np.ldexp, "math.erf": each(math.erf),
+    "math.erfc": each(math.erfc), "math.gamma": each(gamma), "math.lgamma": each(lgamma),
     # Of NumPy, numba compiles these for a GPU; it has no np.sqrt, np.exp, np.floor there.
     **{f"numpy.{name}": _ELEMENTARY[name] for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "log", "log2",
                                                        "log10", "hypot", "isnan", "radians", "degrees")},
     **{f"numpy.arc{name}": ufunc for name, ufunc in _INVERSE.items()},
-    "numpy.arctan2": np.arctan2, "numpy.minimum": np.minimum, "numpy.maximum": np.maximum, "numpy.fmin": np.fmin,
-    "numpy.fmax": np.fmax, "numpy.conjugate": np.conjugate, "numpy.divide": np.true_divide,
+    "numpy.arctan2": np.arctan2,
+    **{f"numpy.{ufunc.__name__}": first_of_zeros(ufunc) for ufunc in (np.minimum, np.maximum, np.fmin, np.fmax)},
+    "numpy.conjugate": np.conjugate, "numpy.divide": np.true_divide,
     "numpy.logical_and": np.logical_and, "numpy.logical_or": np.logical_or, "numpy.logical_not": np.logical_not,
 }  # fmt: skip
 _NO_FLOPS = {"floor", "ceil", "trunc", "fabs", "isnan", "isinf", "isfinite", "copysign", "minimum", "maximum", "fmin",
@@ -166,6 +164,8 @@ def plain(compiler: Expressions, scope: Scope, node: ast.Call, function: Any, na
     if name.split(".")[1] not in _NO_FLOPS:
         compiler.count(kind)
     pure = all(expr.pure for expr in exprs)
+    if name == "numpy.divide":
+        return Expr(watched(scope, node, runs[0], runs[1], compute, kind), kind)
     if len(runs) == 1:
         run = runs[0]
         return compiler.cast_result(lambda state, mask: compute(run(state, mask)), kind, pure)
@@ -187,29 +187,31 @@ def _length(compiler: Expressions, scope: Scope, node: ast.Call) -> Expr:
     return Expr(evaluate, INT64, pure=expr.pure)
 
 
-def _extreme(name: str, ufunc: Any) -> Callable[[Expressions, Scope, ast.Call], Expr]:
+def _extreme(name: str, pair: Any, later: Any, whole: Any) -> Callable[[Expressions, Scope, ast.Call], Expr]:
     def compile_(compiler: Expressions, scope: Scope, node: ast.Call) -> Expr:
         exprs = arguments(compiler, scope, node, 1, 64)
+        direct = len(exprs) == 2
         if len(exprs) == 1 and isinstance(exprs[0].kind, TupleType):
             exprs = untuple(exprs[0])
+        exprs = [settled(expr) for expr in exprs]
         if len(exprs) < 2 or not all(isinstance(expr.kind, np.dtype) for expr in exprs):
             raise scope.mistyped(node, f"{name}() needs two or more numbers: {scope.source.text(node)}")
         found = resolver().signature(getattr(builtins, name), f"builtins.{name}", tuple(e.kind for e in exprs))
         if found is None:
             raise scope.mistyped(node, f"numba has no {name}() for these types: {scope.source.text(node)}")
         kind = np.dtype(found[1])
-        if all(expr.known for expr in exprs):
-            value = getattr(builtins, name)(expr.const for expr in exprs)
-            return constant(value, kind, value)
+        # numba has PTX's max and min for two floats, and a comparison for everything else: they differ in nan.
+        floats = direct and all(expr.kind.kind == "f" for expr in exprs)
+        choose = pair if floats else whole if kind.kind in "iub" else later
         runs = [compiler.cast(expr, kind).run for expr in exprs]
 
         def evaluate(state: State, mask: Mask) -> Value:
             value = runs[0](state, mask)
             for run in runs[1:]:
-                value = ufunc(value, run(state, mask))
+                value = choose(value, run(state, mask))
             return value
 
-        return Expr(evaluate, kind, pure=all(expr.pure for expr in exprs))
+        return compiler.folded(Expr(evaluate, kind, pure=all(expr.pure for expr in exprs)), *exprs)
 
     return compile_
 
@@ -228,16 +230,12 @@ def _round(compiler: Expressions, scope: Scope, node: ast.Call) -> Expr:
     found = resolver().signature(round, "builtins.round", tuple(expr.kind for expr in exprs))
     if found is None:
         raise scope.mistyped(node, f"numba has no round() for these types: {scope.source.text(node)}")
-    kind, run = np.dtype(found[1]), exprs[0].run
+    kind, pure = np.dtype(found[1]), exprs[0].pure
+    run = compiler.cast(exprs[0], np.dtype(found[0][0])).run
     if len(exprs) == 1:
-        return compiler.cast_result(lambda state, mask: np.rint(run(state, mask)), kind, exprs[0].pure)
-    digits = exprs[1].run
-
-    def evaluate(state: State, mask: Mask) -> Value:
-        scale = kind.type(10) ** digits(state, mask).astype(kind)
-        return (np.rint(run(state, mask) * scale) / scale).astype(kind)
-
-    return Expr(evaluate, kind)
+        return compiler.cast_result(lambda state, mask: round_whole(run(state, mask)), kind, pure)
+    digits, pure = compiler.cast(exprs[1], np.dtype(found[0][1])).run, pure and exprs[1].pure
+    return compiler.cast_result(lambda state, mask: round_to(run(state, mask), digits(state, mask)), kind, pure)
 
 
 def _pow(compiler: Expressions, scope: Scope, node: ast.Call) -> Expr:
@@ -246,8 +244,20 @@ def _pow(compiler: Expressions, scope: Scope, node: ast.Call) -> Expr:
 
 
 def _divmod(compiler: Expressions, scope: Scope, node: ast.Call) -> Expr:
+    """Both results of one division: its operands are evaluated, and a divisor of 0 is reported, once."""
     left, right = scalars(compiler, scope, node, 2)
-    return make_tuple([compiler.binary(scope, node, BINARY[op], left, right) for op in (ast.FloorDiv, ast.Mod)])
+    found = [resolver().signature(function, f"operator.{name}", (left.kind, right.kind)) for name, function in
+             (("floordiv", operator.floordiv), ("mod", operator.mod))]  # fmt: skip
+    if found[0] is None or found[1] is None:
+        raise scope.mistyped(node, f"numba has no divmod() for these types: {scope.source.text(node)}")
+    kind = np.dtype(found[0][1])
+    compiler.count(kind, 2)
+    x, y = compiler.cast(left, kind).run, compiler.cast(right, kind).run
+
+    def compute(number: Value, divisor: Value) -> Value:
+        return floor_divide(number, divisor), remainder(number, divisor)
+
+    return Expr(watched(scope, node, x, y, compute, kind), TupleType((kind, kind)))
 
 
 def _print(compiler: Expressions, scope: Scope, node: ast.Call) -> Expr:
@@ -274,8 +284,8 @@ def _print(compiler: Expressions, scope: Scope, node: ast.Call) -> Expr:
 
 _BUILTIN: dict[Any, Callable[[Expressions, Scope, ast.Call], Expr]] = {
     len: _length,
-    min: _extreme("min", np.minimum),
-    max: _extreme("max", np.maximum),
+    min: _extreme("min", lesser, minimum, np.minimum),
+    max: _extreme("max", greater, maximum, np.maximum),
     abs: _absolute,
     round: _round,
     pow: _pow,

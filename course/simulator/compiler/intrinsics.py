@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from course.simulator.compiler import asynccopies, atomics, warps
+from course.simulator.compiler.arithmetic import fused, greater, lesser
 from course.simulator.compiler.expressions import Expressions
 from course.simulator.compiler.functions import arguments, builtin, convert_call, dtype_of, plain, plain_name, scalars
 from course.simulator.compiler.program import Expr, Scope
@@ -192,9 +193,9 @@ def _arithmetic(compiler: Expressions, scope: Scope, node: ast.Call, path: str) 
         exprs = [compiler.cast(expr, kind) for expr in exprs]
         compiler.count(kind, 2 if name.endswith("fma") else 0 if name in ("hneg", "habs", "hmax", "hmin") else 1)
     table: dict[str, Callable[..., Any]] = {
-        "selp": np.where, "fma": lambda a, b, c: a * b + c, "hfma": lambda a, b, c: a * b + c, "cbrt": np.cbrt,
+        "selp": np.where, "fma": fused, "hfma": fused, "cbrt": np.cbrt,
         "hadd": np.add, "hsub": np.subtract, "hmul": np.multiply, "hdiv": np.true_divide, "hneg": np.negative,
-        "habs": np.absolute, "hmax": np.maximum, "hmin": np.minimum,
+        "habs": np.absolute, "hmax": greater, "hmin": lesser,
     }  # fmt: skip
     compute = table[name]
     runs = [expr.run for expr in exprs]

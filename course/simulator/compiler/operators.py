@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import ast
-import contextlib
+import dis
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from course.simulator.compiler import arithmetic
 from course.simulator.compiler.core import Core
-from course.simulator.compiler.program import Expr, Scope
-from course.simulator.compiler.values import BOOL, FLOAT64, again, constant, once, what
+from course.simulator.compiler.program import NOTHING, Evaluate, Expr, Scope
+from course.simulator.compiler.values import BOOL, FLOAT64, again, constant, once, outside, settled, what
 from course.simulator.lanes import DEAD, Mask, State, Value, merge, split
 from course.simulator.typing import NoneType, describe, resolver
 
-__all__ = ["BINARY", "COMPARE", "Operation", "Operators"]
+__all__ = ["BINARY", "COMPARE", "Operation", "Operators", "watched"]
 
 Operation = tuple[str, Callable[..., Any], Any, bool]
 """Name in Python's operator module, what Python and NumPy compute, whether it is floating-point work."""
@@ -43,6 +45,12 @@ COMPARE: dict[type[ast.cmpop], Operation] = {
     ast.Eq: ("eq", operator.eq, np.equal, False),
     ast.NotEq: ("ne", operator.ne, np.not_equal, False),
 }
+_COMPUTE: dict[str, Callable[[Value, Value], Value]] = {
+    "floordiv": arithmetic.floor_divide, "mod": arithmetic.remainder,
+    "lshift": arithmetic.shift_left, "rshift": arithmetic.shift_right,
+}  # fmt: skip
+"""Operators whose values on a GPU are not NumPy's."""
+DIVISIONS = ("truediv", "floordiv", "mod")
 
 
 class Operators(Core):
@@ -50,6 +58,9 @@ class Operators(Core):
 
     def _binop(self, scope: Scope, node: ast.BinOp) -> Expr:
         operation = self.operation(scope, node)
+        literal = _literal(node)
+        if literal is not NOTHING:
+            return outside(scope, node, literal)
         left, right = self.scalar(scope, node.left), self.scalar(scope, node.right)
         return self.binary(scope, node, operation, left, right)
 
@@ -63,7 +74,9 @@ class Operators(Core):
 
     def binary(self, scope: Scope, node: ast.AST, operation: Operation, left: Expr, right: Expr) -> Expr:
         """Apply an operator with numba's types."""
+        ufunc: Any
         name, python, ufunc, floating = operation
+        left, right = settled(left), settled(right)
         found = resolver().signature(python, f"operator.{name}", (left.kind, right.kind))
         if found is None:
             raise scope.mistyped(
@@ -72,30 +85,33 @@ class Operators(Core):
             )  # fmt: skip
         kind = np.dtype(found[1])
         operands = tuple(np.dtype(operand) for operand in found[0])
-        if ufunc in (np.power, np.left_shift, np.right_shift) or operands[0] != operands[1]:
-            operands = (kind, kind) if kind != BOOL else operands
+        whole_power = ufunc is np.power and operands[1].kind in "iu"
+        if (ufunc in (np.power, np.left_shift, np.right_shift) and not whole_power) or operands[0] != operands[1]:
+            operands = (kind, operands[1] if whole_power else kind) if kind != BOOL else operands
         if floating:
             self.count(kind)
-        if left.known and right.known and name not in ("truediv", "pow", "lshift"):
-            try:
-                value = python(left.const, right.const)
-                return constant(np.asarray(value).astype(kind)[()], kind, value)
-            except (ArithmeticError, TypeError, ValueError):
-                pass
-        if ufunc is np.power:
-            return _power(self.cast(left, kind), right, self.cast(right, kind), kind)
+        if whole_power:
+            return self.folded(_power(self.cast(left, kind), self.cast(right, operands[1]), kind), left, right)
+        compute: Any = _COMPUTE.get(name, ufunc)
         a, b = self.cast(left, operands[0]), self.cast(right, operands[1])
         x, y = a.run, b.run
-        expr = Expr(lambda state, mask: ufunc(x(state, mask), y(state, mask)), kind, pure=a.pure and b.pure)
+        expr = Expr(lambda state, mask: compute(x(state, mask), y(state, mask)), kind, pure=a.pure and b.pure)
         natural = BOOL if ufunc in [op[2] for op in COMPARE.values()] else FLOAT64 if (
             ufunc is np.true_divide and operands[0].kind in "iub") else operands[0]  # fmt: skip
+        if name in DIVISIONS and not (right.known and right.const != 0):
+            expr.run = watched(scope, node, x, y, compute, natural)
+            expr.pure = False  # lanes that are not meant to divide would be reported
+            return self.cast(replace(expr, kind=natural), kind)
         if natural != kind:
             expr.kind = natural
-            return self.cast(expr, kind)
-        return expr
+            expr = self.cast(expr, kind)
+        return self.folded(expr, left, right)
 
     def _unaryop(self, scope: Scope, node: ast.UnaryOp) -> Expr:
-        operand = self.scalar(scope, node.operand)
+        literal = _literal(node)
+        if literal is not NOTHING:
+            return outside(scope, node, literal)
+        operand = settled(self.scalar(scope, node.operand))
         if isinstance(node.op, ast.Not):
             true = self.truth(operand)
             if true.known:
@@ -112,12 +128,11 @@ class Operators(Core):
         if found is None:
             raise scope.mistyped(node, f"numba has no {name} of {describe(operand.kind)}: {scope.source.text(node)}")
         kind = np.dtype(found[1])
-        if operand.known and isinstance(operand.const, (int, float)) and not isinstance(operand.const, bool):
-            value = python(operand.const)
-            with contextlib.suppress(OverflowError):  # minus an unsigned number wraps, as below
-                return constant(kind.type(value), kind, value)
-        inner = self.cast(operand, kind).run
-        return Expr(lambda state, mask: ufunc(inner(state, mask)), kind, pure=operand.pure)
+        # A whole number is negated and inverted in its own width, and widened after that (int8: -(-128) is -128).
+        own = operand.kind if operand.kind.kind in "iu" or kind == BOOL else kind
+        inner = self.cast(operand, own).run
+        expr = Expr(lambda state, mask: ufunc(inner(state, mask)), own, pure=operand.pure)
+        return self.folded(self.cast(expr, kind), operand)
 
     def _compare(self, scope: Scope, node: ast.Compare) -> Expr:
         left = self.expression(scope, node.left)
@@ -178,8 +193,12 @@ class Operators(Core):
         test = self.condition(scope, node.test)
         if test.known:
             return self.expression(scope, node.body if test.const else node.orelse)
-        yes = self.conditional(scope, node.body, lambda: self.expression(scope, node.body))
-        no = self.conditional(scope, node.orelse, lambda: self.expression(scope, node.orelse))
+        yes = self.conditional(
+            scope, node.body, lambda: self.present(scope, node.body, self.expression(scope, node.body))
+        )
+        no = self.conditional(
+            scope, node.orelse, lambda: self.present(scope, node.orelse, self.expression(scope, node.orelse))
+        )
         if isinstance(yes.kind, np.dtype) and isinstance(no.kind, np.dtype):
             kind = self.unified(scope, node, yes.kind, no.kind)
             yes, no = self.cast(yes, kind), self.cast(no, kind)
@@ -202,27 +221,48 @@ def _chosen(mask: Mask, new: Value, old: Value, everyone: Mask) -> Value:
     return new if mask is None or mask is everyone else merge(mask, new, old)
 
 
-def _power(base: Expr, exponent: Expr, converted: Expr, kind: np.dtype[Any]) -> Expr:
-    run = base.run
-    if exponent.known and exponent.const in (1, 2, 3) and isinstance(exponent.const, int):
+def _power(base: Expr, exponent: Expr, kind: np.dtype[Any]) -> Expr:
+    run, power, pure = base.run, exponent.run, base.pure and exponent.pure
+    if exponent.known and exponent.const in (1, 2, 3):
         times = exponent.const
 
         def small(state: State, mask: Mask) -> Value:
             value = run(state, mask)
-            return value if times == 1 else value * value if times == 2 else value * value * value
+            value = value if times == 1 else value * value if times == 2 else value * value * value
+            return arithmetic.through_float(value, kind)
 
-        return Expr(small, kind, pure=base.pure)
-    power = converted.run
-    if kind.kind not in "iu":
-        return Expr(lambda state, mask: np.power(run(state, mask), power(state, mask)), kind,
-                    pure=base.pure and converted.pure)  # fmt: skip
+        return Expr(small, kind, pure=pure)
+    return Expr(lambda state, mask: arithmetic.power(run(state, mask), power(state, mask), kind), kind, pure=pure)
 
-    def whole(state: State, mask: Mask) -> Value:
-        number, times = run(state, mask), power(state, mask)
-        inverse = np.where(np.abs(number) == 1, number ** (times & kind.type(1)), kind.type(0))
-        return np.where(times < 0, inverse, np.power(number, np.maximum(times, kind.type(0))))[()]
 
-    return Expr(whole, kind, pure=base.pure and converted.pure)
+def watched(scope: Scope, node: ast.AST, x: Evaluate, y: Evaluate, compute: Any, kind: np.dtype[Any]) -> Evaluate:
+    """A division that reports the lanes whose divisor is 0."""
+    line, text = getattr(node, "lineno", 0), scope.source.text(node)
+    gives = "0" if kind.kind in "iu" else "inf or nan"
+
+    def evaluate(state: State, mask: Mask) -> Value:
+        number, divisor = x(state, mask), y(state, mask)
+        if not divisor.all():
+            zero = np.asarray(divisor == 0 if mask is None else (divisor == 0) & mask)
+            if zero.any():
+                state.report(
+                    "division-by-zero", line, zero, lambda _: f"The divisor of {text} is 0: a GPU raises no error, "
+                    f"it goes on with {gives}.", "Guard it: let only threads whose divisor is not 0 divide.", None,
+                )  # fmt: skip
+        return compute(number, divisor)
+
+    return evaluate
+
+
+def _literal(node: ast.BinOp | ast.UnaryOp) -> Any:
+    """What Python's compiler makes of an expression of literals: numba sees the number (`-2**63`, `1 << 63`) only."""
+    allowed = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
+    if not all(isinstance(child, allowed) for child in ast.walk(node)):
+        return NOTHING
+    code = compile(ast.Expression(node), "<literal>", "eval")
+    if any(instruction.opname.startswith(("BINARY", "UNARY")) for instruction in dis.get_instructions(code)):
+        return NOTHING
+    return eval(code)
 
 
 def _and(first: Expr, second: Expr) -> Expr:

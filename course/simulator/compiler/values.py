@@ -15,7 +15,7 @@ from course.simulator.typing import NoneType, TupleType, Type, describe
 
 __all__ = [
     "BOOL", "FLOAT64", "INT32", "INT64", "again", "array_name", "constant", "make_tuple", "never", "once", "outside",
-    "special_register", "untuple", "what",
+    "settled", "special_register", "untuple", "what",
 ]  # fmt: skip
 
 BOOL, INT32, INT64, FLOAT64 = np.dtype(np.bool_), np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64)
@@ -31,6 +31,11 @@ def _number(value: Any, kind: Type) -> Any:
     if isinstance(kind, TupleType):
         return tuple(_number(item, inner) for item, inner in zip(value, kind.items, strict=True))
     return kind.type(value) if isinstance(kind, np.dtype) else value
+
+
+def settled(expr: Expr) -> Expr:
+    """A number that is known, free of what its text does besides; any other expression as it is."""
+    return constant(expr.const, expr.kind, expr.const) if expr.known and isinstance(expr.kind, np.dtype) else expr
 
 
 def outside(scope: Scope, node: ast.AST, value: Any) -> Expr:
