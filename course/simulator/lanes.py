@@ -163,6 +163,9 @@ class State:
     written: list[Any]
     """For each variable the mask it was assigned under, or MIXED."""
     max_steps: int
+    loop_seconds: float
+    """What one loop of the batch may take, unless its end is known."""
+    clock: Callable[[], float]
     tick: Callable[[], None]
     """Called now and then: progress, time budget; may raise."""
     live: Mask = None
@@ -191,14 +194,19 @@ class State:
         """Blocks in this batch."""
         return self.shape[0] * self.shape[1] * self.shape[2]
 
-    def step(self, line: int) -> None:
-        """One iteration of a loop; stops a kernel that does not end."""
+    def step(self, line: int, since: float | None = None) -> None:
+        """One iteration of a loop; stops a kernel that does not end.
+
+        since: when a loop started that may have no end (by `clock`); None for one whose end is known and near.
+        """
         self.steps += 1
         self.line = line
-        if self.steps > self.max_steps:
+        if self.steps > self.max_steps or (since is not None and self.clock() - since > self.loop_seconds):
             raise StepLimit(
-                f"line {line}: the loops of this kernel ran {self.max_steps:,} iterations without an end. "
-                "Check the condition of the loop at this line: does every thread reach its end?"
+                f"the loops of this kernel ran {self.steps - 1:,} iterations without an end. Check the condition of "
+                "the loop at this line: does every thread reach its end? If it must run this long, try a smaller "
+                "input.",
+                line=line,
             )
         if self.steps % 16 == 0:
             self.tick()

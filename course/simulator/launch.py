@@ -41,6 +41,8 @@ LOCAL_BYTES = 512 * 1024
 """Local memory of a thread, at most."""
 MAX_STEPS = 2_000_000
 """Loop iterations of one batch after which a kernel is taken to be endless."""
+LOOP_SECONDS = 10.0
+"""Time of one loop, in one batch, after which it is taken to be endless."""
 
 
 class LaunchConfigurationError(ArgumentValueError):
@@ -77,6 +79,8 @@ def run(
     signature: Any = None,
     budget: float | None = None,
     max_steps: int = MAX_STEPS,
+    loop_seconds: float = LOOP_SECONDS,
+    clock: Callable[[], float] = time.monotonic,
     progress: Callable[[int, int], None] | None = None,
 ) -> RunInfo:
     """Run a kernel in the simulator.
@@ -88,6 +92,8 @@ def run(
     warp_lanes: 32, or 64 for the teaching model of AMD wavefronts.
     shared_bytes: dynamic shared memory of a block.
     budget: seconds; when the launch would take longer, some blocks are sampled and `sampled` is set.
+    max_steps, loop_seconds: iterations of the loops of one batch, and time (by `clock`) of one of its loops, after
+    which the kernel is taken to be endless. A `for` loop whose end is near enough may take longer.
     progress: called with (blocks done, blocks in all).
 
     Raises UnsupportedKernel, KernelTypeError and LaunchConfigurationError before any thread runs,
@@ -116,7 +122,9 @@ def run(
                     with _from_outside():
                         progress(done, total)
 
-            state = _state(program, origin, shape, grid3, block3, warp_lanes, observer, max_steps, tick)
+            state = _state(
+                program, origin, shape, grid3, block3, warp_lanes, observer, (max_steps, loop_seconds, clock), tick
+            )
             state.findings = findings
             if any(place.dynamic for place in program.places.values()):
                 padded = -(-shared_bytes // 16) * 16
@@ -412,14 +420,14 @@ def _describe(program: Program, grid: tuple[int, int, int], block: tuple[int, in
 
 
 def _state(program: Program, origin: tuple[int, int, int], shape: Shape, grid: tuple[int, int, int],
-           block: tuple[int, int, int], warp_lanes: int, observer: Observer | None, max_steps: int,
+           block: tuple[int, int, int], warp_lanes: int, observer: Observer | None, limits: tuple[int, float, Callable[[], float]],
            tick: Callable[[], None]) -> State:  # fmt: skip
     threads = math.prod(block)
     exists: npt.NDArray[np.bool_] | None = None
     if threads < shape[3]:
         exists = (np.arange(shape[3]) < threads).reshape(1, 1, 1, -1)
     return State(shape, origin, grid, block, warp_lanes, observer, exists, [UNBOUND] * program.slots,
-                 [None] * program.slots, max_steps, tick, exists, exists)  # fmt: skip
+                 [None] * program.slots, *limits, tick, exists, exists)  # fmt: skip
 
 
 def _batches(program: Program, grid: tuple[int, int, int], block: tuple[int, int, int], warp_lanes: int, shared: int,
