@@ -122,9 +122,8 @@ def run(
                     with _from_outside():
                         progress(done, total)
 
-            state = _state(
-                program, origin, shape, grid3, block3, warp_lanes, observer, (max_steps, loop_seconds, clock), tick
-            )
+            limits = (max_steps, loop_seconds, clock)
+            state = _state(program, origin, shape, grid3, block3, warp_lanes, observer, limits, tick)
             state.findings = findings
             if any(place.dynamic for place in program.places.values()):
                 padded = -(-shared_bytes // 16) * 16
@@ -419,8 +418,12 @@ def _describe(program: Program, grid: tuple[int, int, int], block: tuple[int, in
 # ---- batches --------------------------------------------------------------------------------------------
 
 
+Limits = tuple[int, float, Callable[[], float]]
+"""max_steps, loop_seconds and clock of `run`."""
+
+
 def _state(program: Program, origin: tuple[int, int, int], shape: Shape, grid: tuple[int, int, int],
-           block: tuple[int, int, int], warp_lanes: int, observer: Observer | None, limits: tuple[int, float, Callable[[], float]],
+           block: tuple[int, int, int], warp_lanes: int, observer: Observer | None, limits: Limits,
            tick: Callable[[], None]) -> State:  # fmt: skip
     threads = math.prod(block)
     exists: npt.NDArray[np.bool_] | None = None
