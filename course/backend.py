@@ -128,7 +128,7 @@ class Simulator:
         """Run a kernel to its end; what is wrong on a GPU becomes a warning."""
         from course.simulator.launch import run
 
-        info = run(kernel, grid, block, arguments, shared_bytes=int(shared or 0), signature=kernel.signature)
+        info = run(kernel, grid, block, arguments, shared_bytes=shared or 0, signature=kernel.signature)
         for finding in info.findings:
             x, y, z = finding.block or (0, 0, 0)
             count = f" ({finding.count} threads in all)" if finding.count > 1 else ""

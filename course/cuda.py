@@ -25,8 +25,9 @@ import numpy.typing as npt
 
 from course import backend as _backend
 from course.backend import Event, KernelWarning, Stream
-from course.errors import ArgumentTypeError, ArgumentValueError
+from course.errors import ArgumentTypeError, ArgumentValueError, UnknownNameError
 from course.simulator.names import CUDA_NAMES, VECTORS, CudaName
+from course.simulator.spelling import did_you_mean
 
 __all__ = [
     "Event",
@@ -92,6 +93,9 @@ class Kernel:
 
     def forall(self, tasks: int, tpb: int = 0, stream: Any = None, sharedmem: int = 0) -> Callable[..., None]:
         """Configure a launch with at least one thread per task."""
+        for name, number in (("tasks", tasks), ("tpb", tpb)):
+            if not isinstance(number, (int, np.integer)):
+                raise ArgumentTypeError(f"{name} is {number!r}: expected a whole number.")
         threads = tpb or 128
         return self[max(1, -(-tasks // threads)), threads, stream, sharedmem]
 
@@ -206,7 +210,8 @@ def __getattr__(name: str) -> Any:
         return CudaName(name)
     host = ", ".join(entry for entry in __all__ if entry.islower())
     inside = ", ".join(sorted(entry for entry in CUDA_NAMES - VECTORS.keys() if "." not in entry))
-    raise AttributeError(f"course.cuda has no {name!r}. It offers on the host {host}; in a kernel {inside}.")
+    meant = did_you_mean(name, [*__all__, *(entry for entry in CUDA_NAMES if "." not in entry)], "cuda.")
+    raise UnknownNameError(f"course.cuda has no {name!r}.{meant} It offers on the host {host}; in a kernel {inside}.")
 
 
 def __dir__() -> list[str]:

@@ -9,7 +9,10 @@ from __future__ import annotations
 import linecache
 from types import TracebackType
 
-__all__ = ["ArgumentTypeError", "ArgumentValueError", "CourseError", "OutsideKernelError", "SimulatorFault"]
+__all__ = [
+    "ArgumentTypeError", "ArgumentValueError", "CourseError", "OutsideKernelError", "SimulatorFault",
+    "UnknownNameError",
+]  # fmt: skip
 
 _LIBRARY = {"course", "numba", "numpy", "IPython", "ipykernel"}
 """Packages whose frames are not the reader's own code."""
@@ -46,6 +49,10 @@ class ArgumentTypeError(CourseError, TypeError):
 
 class ArgumentValueError(CourseError, ValueError):
     """An argument of the right type that cannot be used."""
+
+
+class UnknownNameError(CourseError, AttributeError):
+    """A name that `course.cuda` does not have."""
 
 
 class SimulatorFault(CourseError):

@@ -201,6 +201,11 @@ def _ratio(numerator: float, denominator: float) -> float:
     return numerator / denominator if denominator else float("nan")
 
 
+def _loop_seconds(seconds: float) -> float:
+    """What one loop may take: more than usual where a person has asked for a longer profile."""
+    return max(LOOP_SECONDS, seconds / 2) if isinstance(seconds, (int, float)) and seconds < math.inf else LOOP_SECONDS
+
+
 def profile(
     kernel: Callable[..., Any],
     grid: int | tuple[int, ...],
@@ -238,7 +243,7 @@ def profile(
         info = run(
             kernel, grid, block, args, observer=observer, warp_lanes=warp_lanes, shared_bytes=shared_bytes,
             signature=getattr(kernel, "signature", None), budget=seconds, max_steps=max_steps, progress=tick,
-            loop_seconds=LOOP_SECONDS if math.isinf(seconds) else max(LOOP_SECONDS, seconds / 2),
+            loop_seconds=_loop_seconds(seconds),
         )  # fmt: skip
     launch, counters = info.launch, observer.counters
     executed = counters.lines

@@ -211,10 +211,10 @@ class State:
         if self.steps % 16 == 0:
             self.tick()
 
-    def executed(self, line: int, mask: Mask, flops: tuple[int, int, int]) -> None:
+    def executed(self, line: int, mask: Mask, flops: tuple[int, int, int], leaves: bool = False) -> None:
         """Tell the observer that lanes executed something."""
         if self.observer is not None:
-            self.observer.instruction(Instruction(line, mask, self.shape, *flops))
+            self.observer.instruction(Instruction(line, mask, self.shape, *flops, leaves))
 
     def thread_index(self, axis: str) -> npt.NDArray[np.int32]:
         """threadIdx.x, .y or .z of every lane, (1, 1, 1, T)."""

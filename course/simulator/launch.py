@@ -102,6 +102,11 @@ def run(
     started = time.monotonic()
     grid3, block3 = dimensions("grid", grid), dimensions("block", block)
     check_launch(grid3, block3)
+    for name, number in (("shared_bytes", shared_bytes), ("max_steps", max_steps)):
+        if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
+            raise ArgumentTypeError(f"{name} is {number!r}: expected a whole number.")
+    if budget is not None and not isinstance(budget, (int, float)):
+        raise ArgumentTypeError(f"the time budget is {budget!r}: expected a number of seconds.")
     if warp_lanes not in (32, 64):
         raise ArgumentValueError(f"warp_lanes is {warp_lanes!r}: expected 32, or 64 for AMD's wavefronts.")
     program, values = prepare(kernel, args, signature)

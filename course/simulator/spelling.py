@@ -18,20 +18,24 @@ _NEAR = 0.66
 """How alike two names must be, by difflib's measure."""
 
 
-_SHORTEST = 3
-"""Letters of a name from which on a likeness means something."""
+_SHORTEST, _SHORTEST_PATH = 2, 4
+"""Letters of a name from which on a likeness means something; to any name of cuda or math."""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The question " Did you mean `gridsize`?", or '' where no known name is near."""
-    return _asked(_nearest(name, {option.casefold(): option for option in sorted(known)}))
+def did_you_mean(name: str, known: Iterable[str], before: str = "") -> str:
+    """The question " Did you mean `x.shape`?", or '' where no known name is near. before: what is written before it."""
+    return _asked(_nearest(name, {option.casefold(): f"{before}{option}" for option in sorted(known)}))
 
 
 def did_you_mean_path(name: str, own: Iterable[str]) -> str:
     """The same for a name without a dot: a variable of the kernel, or what needs `cuda.` or `math.` before it."""
     paths = {path.rpartition(".")[2].casefold(): path for path in reversed(_PATHS)}
     exact = _asked(paths.get(name.casefold()))
-    return exact or did_you_mean(name, [*own, *_BUILTINS]) or _asked(_nearest(name, paths))
+    return (
+        exact
+        or did_you_mean(name, [*own, *_BUILTINS])
+        or _asked(_nearest(name, paths) if len(name) >= _SHORTEST_PATH else None)
+    )
 
 
 def _asked(found: str | None) -> str:

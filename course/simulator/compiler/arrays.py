@@ -63,7 +63,8 @@ class Arrays(Operators):
         if name == "T":
             return Expr(lambda state, mask: _transposed(run(state, mask)),
                         ArrayType(kind.dtype, kind.ndim, kind.space, "A", kind.root), pure=base.pure)  # fmt: skip
-        meant = did_you_mean(name, [*_ATTRIBUTES, *(kind.dtype.names or ())])
+        known = [*_ATTRIBUTES, *(kind.dtype.names or ())]
+        meant = did_you_mean(name, known, f"{scope.source.text(node.value)}.")
         raise scope.refuse(node, f"attribute .{name} of an array is not supported: {scope.source.text(node)}.{meant}")
 
     def _subscript(self, scope: Scope, node: ast.Subscript) -> Expr:

@@ -182,11 +182,12 @@ class Compiler(Flow):
         if isinstance(node, (ast.If, ast.For, ast.While)):
             return run
         flops, line = (self.flops[0], self.flops[1], self.flops[2]), node.lineno
+        leaves = isinstance(node, ast.Return) and scope.caller is None
 
         def execute(state: State, mask: Mask) -> Mask:
             state.line = line
             if state.observer is not None:
-                state.executed(line, mask, flops)
+                state.executed(line, mask, flops, leaves)
             return run(state, mask)
 
         return execute

@@ -103,7 +103,7 @@ class Expressions(Arrays):
             found = getattr(value, name)
         except AttributeError:
             shown = scope.source.text(node.value)
-            raise scope.mistyped(node, f"{shown} has no {name}.{did_you_mean(name, dir(value))}") from None
+            raise scope.mistyped(node, f"{shown} has no {name}.{did_you_mean(name, dir(value), f'{shown}.')}") from None
         return outside(scope, node, found)
 
     def _no_cuda_name(self, scope: Scope, node: ast.expr, path: str) -> CourseError:
@@ -118,7 +118,7 @@ class Expressions(Arrays):
             return scope.refuse(node, f"cuda.{path} is not supported by the simulator.")
         if parent in _TRIPLES:
             return scope.mistyped(node, f"{where} has no {name}: it has x, y and z.")
-        return scope.mistyped(node, f"{where} has no {name}.{did_you_mean(name, siblings)}")
+        return scope.mistyped(node, f"{where} has no {name}.{did_you_mean(name, siblings, f'{where}.')}")
 
     def cuda_value(self, scope: Scope, node: ast.expr, path: str) -> Expr:
         """What `cuda.<path>` is, when it is not called."""
