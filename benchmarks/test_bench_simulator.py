@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from bench_kernels import launches
 
-from course.simulator import run
 from course.simulator.counting import counters
 from course.simulator.hazards import shadow
 from course.simulator.observers import CountAndCheck
+from course.simulator.source import run
 
 AT_LEAST = {"copy 64K": 3000, "transpose 256": 3000, "tiled matmul 64": 300, "tiled matmul 128": 300}
 

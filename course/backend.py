@@ -126,7 +126,7 @@ class Simulator:
 
     def launch(self, kernel: Any, grid: Any, block: Any, stream: Any, shared: Any, arguments: tuple[Any, ...]) -> None:
         """Run a kernel to its end; what is wrong on a GPU becomes a warning."""
-        from course.simulator.launch import run
+        from course.simulator.source import run
 
         info = run(kernel, grid, block, arguments, shared_bytes=shared or 0, signature=kernel.signature)
         for finding in info.findings:
@@ -185,8 +185,9 @@ class Gpu:
 
     def launch(self, kernel: Any, grid: Any, block: Any, stream: Any, shared: Any, arguments: tuple[Any, ...]) -> None:
         """Launch a kernel. numba's typing errors are shortened; a compiler that fails hands over to the simulator."""
+        from course.simulator.errors import KernelTypeError
         from course.simulator.launch import check_launch, dimensions
-        from course.simulator.typing import KernelTypeError, shorten
+        from course.simulator.numba_types import shorten
 
         grid3, block3 = dimensions("grid", grid), dimensions("block", block)
         check_launch(grid3, block3)

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from nbclient import NotebookClient
 from numba import float32, int32
-from simulator_runs import launch, line_of
 
 from course import check, cuda, profile
 from course.errors import ArgumentTypeError, ArgumentValueError, CourseError, OutsideKernelError, SimulatorFault
 from course.profiling.compiled import NoRegistersError
 from course.profiling.ncu import NoCountersError
-from course.simulator import KernelTypeError, LaunchConfigurationError, LaunchError, StepLimit, UnsupportedKernel, run
+from course.simulator.errors import KernelTypeError, LaunchConfigurationError, LaunchError, StepLimit, UnsupportedKernel
+from course.simulator.source import run
+from tests.simulator.runs import launch, line_of
 
 X = np.arange(100, dtype=np.float32)
 
@@ -104,11 +105,11 @@ def test_a_fault_of_the_simulator_is_told_with_its_line_and_never_as_a_bare_exce
         i = cuda.grid(1)
         x[i] = i
 
-    monkeypatch.setattr("course.simulator.compiler.arrays.scatter", broken)
+    monkeypatch.setattr("course.simulator.source.compiler.arrays.scatter", broken)
     with pytest.raises(SimulatorFault, match=r"kernel, line \d+: the simulator cannot run this line") as caught:
         launch(kernel, X.copy(), block=32)
     assert caught.value.line == line_of(kernel, "x[i] = i")
-    monkeypatch.setattr("course.simulator.compiler.stores.Stores._store_element", broken)
+    monkeypatch.setattr("course.simulator.source.compiler.stores.Stores._store_element", broken)
     with pytest.raises(SimulatorFault, match=f"kernel, line {line_of(kernel, 'x[i] = i')}: .*deep inside"):
         launch(kernel, X.astype(np.float64), block=32)
 

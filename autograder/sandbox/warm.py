@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from course.simulator.typing import cache_folder
+from course.simulator.source.resolver import cache_folder
 
 __all__ = ["warm_files"]
 

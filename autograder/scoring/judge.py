@@ -24,7 +24,9 @@ from course.checks.outcome import Outcome, Returned
 from course.checks.registry import Check, answers_another_row, find, names
 from course.checks.result import Result
 from course.checks.values import type_name
-from course.simulator.typing import ArrayType, Resolver, type_kernel
+from course.simulator.numba_types import type_kernel
+from course.simulator.source.resolver import Resolver
+from course.simulator.types import ArrayType
 
 __all__ = ["judge", "warm_up"]
 

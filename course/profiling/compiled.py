@@ -27,10 +27,13 @@ from typing import Any
 from course import cuda
 from course.cards import card
 from course.errors import CourseError
-from course.simulator.frontend import lookup, python_function, read_source
-from course.simulator.launch import prepare, typed
+from course.simulator.arguments import typed
+from course.simulator.kernels import lookup, python_function
 from course.simulator.names import CudaName, numba_cuda, to_numba
-from course.simulator.typing import ArrayType, describe, numba_type, some_device
+from course.simulator.numba_types import numba_type, some_device
+from course.simulator.source.frontend import read_source
+from course.simulator.source.programs import prepare
+from course.simulator.types import ArrayType, describe
 
 __all__ = [
     "RECORDED",

@@ -8,10 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from course.errors import ArgumentValueError
-from course.simulator.memory import View
-from course.simulator.typing import ArrayType, KernelTypeError
 
-__all__ = ["ALIGNMENT", "DeviceArray", "array_type", "view_of"]
+__all__ = ["ALIGNMENT", "Addresses", "DeviceArray", "refuse_scattered"]
 
 ALIGNMENT = 256
 """Every allocation starts at a multiple of this many bytes (cudaMalloc promises 256)."""
@@ -177,29 +175,20 @@ class DeviceArray:
     def _offset(self) -> int:
         return self._array.ctypes.data - self._buffer.ctypes.data if self.size else 0
 
-    def kernel_view(self, name: str) -> View:
-        """The array as a kernel sees it."""
-        return view_of(self._array, self._buffer, self._address, name)
+    @property
+    def buffer(self) -> npt.NDArray[np.uint8]:
+        """The bytes of the allocation that the array is a view of."""
+        return self._buffer
+
+    @property
+    def address(self) -> int:
+        """Device address of the first byte of `buffer`."""
+        return self._address
 
     @property
     def host_array(self) -> npt.NDArray[Any]:
         """The simulator's own memory (not a copy)."""
         return self._array
-
-
-def view_of(array: npt.NDArray[Any], buffer: npt.NDArray[np.uint8], address: int, name: str) -> View:
-    """An array inside a byte buffer that starts at a device address, as a kernel sees it."""
-    size = array.dtype.itemsize
-    offset = array.ctypes.data - buffer.ctypes.data if array.size else 0
-    rest = offset % size
-    if any(stride % size for stride in array.strides) and array.size:
-        raise KernelTypeError(
-            f"argument {name} has strides {array.strides}, which are no multiples of its {size}-byte elements: "
-            "pass a contiguous copy."
-        )
-    flat = buffer[rest : rest + (len(buffer) - rest) // size * size].view(array.dtype)
-    strides = tuple(stride // size for stride in array.strides)
-    return View(flat, "global", name, address + rest, size, (offset - rest) // size, array.shape, strides)
 
 
 def refuse_scattered(array: npt.NDArray[Any], name: str) -> None:
@@ -209,19 +198,3 @@ def refuse_scattered(array: npt.NDArray[Any], name: str) -> None:
             f"{name} is not contiguous (shape {array.shape}, strides {array.strides}), so it cannot be copied to the "
             "device in one piece: pass np.ascontiguousarray(...) of it, or slice a device array instead."
         )
-
-
-def array_type(array: Any, name: str) -> ArrayType:
-    """Type of a host or device array argument. Raises KernelTypeError for elements no kernel can hold."""
-    dtype = array.dtype
-    if dtype.kind not in "biufcV" or (dtype.kind == "f" and dtype.itemsize > 8) or (
-            dtype.kind == "c" and dtype.itemsize > 16) or (dtype.kind == "V" and not dtype.names):  # fmt: skip
-        raise KernelTypeError(
-            f"argument {name} has elements of type {dtype}: a kernel takes numbers, bools and records of them."
-        )
-    if not dtype.isnative:
-        raise KernelTypeError(f"argument {name} has foreign byte order ({dtype}): use {dtype.newbyteorder('=')}.")
-    inner = array.host_array if isinstance(array, DeviceArray) else array
-    flags = inner.flags
-    layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
-    return ArrayType(dtype, array.ndim, "global", layout)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.typing import ArrayType, KernelTypeError, NoneType, TupleType, Type
+from course.simulator.errors import KernelTypeError
+from course.simulator.types import ArrayType, NoneType, TupleType, Type
 
 __all__ = ["argument_types", "result_type"]
 
@@ -32,7 +33,9 @@ def _normalized(signature: Any) -> Any:
     try:
         return sigutils.normalize_signature(signature)
     except Exception as error:
-        raise KernelTypeError(f"the signature {signature!r} cannot be read: {error}. Write it as in \"void(float32[:], int32)\".") from None
+        raise KernelTypeError(
+            f'the signature {signature!r} cannot be read: {error}. Write it as in "void(float32[:], int32)".'
+        ) from None
 
 
 def _type(kind: Any) -> Type:
