@@ -37,6 +37,11 @@ def endless(x):
     i = cuda.grid(1)
     while i < x.size:
         x[i] = 1
+
+@cuda.jit
+def untyped(x):
+    i = cuda.grid(1)
+    cuda.atomic.cas(x, 0, 1, 2)
 """
 CELLS = {
     "profile(scale, 1, 64, x)": (
@@ -51,6 +56,10 @@ CELLS = {
         "endless, line 13: the loops of this kernel ran 100 iterations without an end. Check the condition of the loop "
         "at this line: does every thread reach its end? If it must run this long, try a smaller input.",
         "   13 |     while i < x.size:",
+    ),
+    "profile(untyped, 1, 64, x)": (
+        "untyped, line 19: numba cannot compile this for the given arguments. It has no cas(array(float32, 1d, C), "
+        "0, 1, 2)", "   19 |     cuda.atomic.cas(x, 0, 1, 2)",
     ),
     "cuda.grid(1)": (
         "cuda.grid works inside a kernel only: call it in a function decorated with @cuda.jit.",

@@ -8,6 +8,7 @@ import inspect
 import linecache
 import random
 import textwrap
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -175,7 +176,9 @@ def mutant(seed: int) -> Mutant | None:
     namespace = {**original.function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     try:
-        exec(compile(text, filename, "exec"), namespace)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            exec(compile(text, filename, "exec"), namespace)
     except SyntaxError:
         return None
     return Mutant(namespace[tree.name], original, arguments, text)

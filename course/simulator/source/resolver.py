@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.errors import KernelTypeError, NumbaMissingError
+from course.simulator.errors import NumbaMissingError
 from course.simulator.names import to_numba
-from course.simulator.numba_types import shorten, type_kernel
+from course.simulator.numba_types import refusal, type_kernel
 from course.simulator.types import Type
 
 __all__ = ["Resolver", "cache_folder", "resolver"]
@@ -183,4 +183,4 @@ def _validate(function: types.FunctionType, arguments: list[Type]) -> None:
     except Exception as error:
         # Older versions look for NVIDIA's compiler once the types are settled: types are all we ask for.
         if type(error).__name__ != "NvvmSupportError":
-            raise KernelTypeError(shorten(error, function)) from None
+            raise refusal(error, function) from None
