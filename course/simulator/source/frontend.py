@@ -127,18 +127,26 @@ def _compiled(
     The two may differ: the compiler treats attributes of names that the same module imports in another way.
     """
     flags = running.co_flags & _FUTURE_FLAGS | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    for source in (text, ast.Module([statement], [])):
-        with _no_warnings():
-            try:
-                module = compile(source, running.co_filename, "exec", flags=flags, dont_inherit=True)
-            except (SyntaxError, ValueError):
-                continue
-        stack = [module]
-        while stack:
-            code = stack.pop()
+    for compiled, source in ((_text_code, text), (_code_of, ast.Module([statement], []))):
+        for code in compiled(source, running.co_filename, flags):
             if code.co_name == definition.name and code.co_firstlineno == _first_line(definition):
                 yield code
-            stack.extend(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+
+
+def _code_of(source: Any, filename: str, flags: int) -> tuple[types.CodeType, ...]:
+    """Every piece of code in what a text or tree compiles to."""
+    with _no_warnings():
+        try:
+            found = [compile(source, filename, "exec", flags=flags, dont_inherit=True)]
+        except (SyntaxError, ValueError):
+            return ()
+    for code in found:  # grows while it is read
+        found.extend(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return tuple(found)
+
+
+_text_code = functools.lru_cache(maxsize=64)(_code_of)
+"""The same, remembered: a file may hold many kernels."""
 
 
 _FUTURE_FLAGS = 0x1FF0000

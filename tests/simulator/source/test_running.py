@@ -105,6 +105,8 @@ def test_long_work_with_an_end_is_not_taken_to_be_endless(monkeypatch):
         i = cuda.grid(1)
         for k in range(n):
             x[i % x.size] = k
+        for _ in range(i % 32):
+            x[i % x.size] = n - 1
         left = 8
         while left > 0:
             left -= 1

@@ -165,7 +165,8 @@ class Flow(Stores):
             value, active, up = start, mask, step > 0
             rising = bool(up.all()) if up.ndim else bool(up)
             mixed = bool(up.ndim and not rising and up.any())
-            since = state.clock()
+            rounds = np.max((stop.astype(np.float64) - start) / np.where(step == 0, 1, step))
+            since = state.clock() if rounds > state.max_steps - state.steps else None
             while True:
                 state.step(line, since)
                 inside = np.where(up, value < stop, value > stop) if mixed else value < stop if rising else value > stop
