@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import copy
 import math
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
