@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +13,7 @@ from course.profiling.launch_counts import Flops, LaunchCounts, Line, ratio
 from course.profiling.precision import accidental_fp64
 from course.profiling.progress import Progress
 from course.profiling.report import html, text
-from course.simulator.launch import MAX_STEPS
+from course.simulator.launch import LOOP_SECONDS, MAX_STEPS
 from course.simulator.observers import CountAndCheck
 from course.simulator.source import run
 
@@ -45,6 +47,11 @@ class Profile(LaunchCounts):
         return f"<Profile of {self.kernel}: {counts}>"
 
 
+def _loop_seconds(seconds: float) -> float:
+    """What one loop may take: more than usual where a person has asked for a longer profile."""
+    return max(LOOP_SECONDS, seconds / 2) if isinstance(seconds, (int, float)) and seconds < math.inf else LOOP_SECONDS
+
+
 def profile(
     kernel: Callable[..., Any],
     grid: int | tuple[int, ...],
@@ -56,6 +63,7 @@ def profile(
     dram_block_bytes: int | None = DRAM_BLOCK_BYTES,
     max_steps: int = MAX_STEPS,
     watch: Callable[[], None] | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Profile:
     """Run ``kernel[grid, block](*args)`` in the simulator, counted and checked.
 
@@ -63,10 +71,12 @@ def profile(
     args: NumPy arrays (changed in place, as a launch does), device arrays, numbers.
     warp_lanes: 64 groups lanes as AMD's CDNA does (a teaching model, not measured).
     shared_bytes: dynamic shared memory of a block.
-    seconds: beyond this, whole blocks are sampled and the profile says so.
+    seconds: beyond this, whole blocks are sampled and the profile says so. A `while` loop that takes half of it
+        (and 10 s at least) is taken to be endless.
     dram_block_bytes: unit of the card's DRAM reads, None where it was not measured.
     max_steps: loop iterations after which the kernel is taken to be endless.
     watch: called again and again during the run; what it raises ends the run (a grader's time limit).
+    clock: gives the time by which `seconds` are kept.
 
     Raises what `course.simulator.source.run` raises, before any thread runs where that is possible.
     """
@@ -81,6 +91,8 @@ def profile(
         info = run(
             kernel, grid, block, args, observer=observer, warp_lanes=warp_lanes, shared_bytes=shared_bytes,
             signature=getattr(kernel, "signature", None), budget=seconds, max_steps=max_steps, progress=tick,
+            clock=clock,
+            loop_seconds=_loop_seconds(seconds),
         )  # fmt: skip
     launch, counters = info.launch, observer.counters
     executed = counters.lines
