@@ -355,7 +355,7 @@ def test_an_interrupt_ends_the_check_at_once() -> None:
 
 def test_a_fresh_process_writes_nothing_to_stderr_even_at_its_end() -> None:
     code = (
-        "from tests.test_checks_hostile import FUNCTIONS, VALUES, QUESTIONS, grade\n"
+        "from tests.checks.test_hostile import FUNCTIONS, VALUES, QUESTIONS, grade\n"
         "for name in QUESTIONS:\n"
         "    for make in VALUES.values():\n"
         "        assert grade(name, make()) == 0.0\n"
