@@ -91,13 +91,8 @@ def profile(
         info = run(
             kernel, grid, block, args, observer=observer, warp_lanes=warp_lanes, shared_bytes=shared_bytes,
             signature=getattr(kernel, "signature", None), budget=seconds, max_steps=max_steps, progress=tick,
-<<<<<<< HEAD
-            clock=clock,
-            loop_seconds=_loop_seconds(seconds),
-=======
             loop_seconds=_loop_seconds(seconds),
             clock=clock,
->>>>>>> errors
         )  # fmt: skip
     launch, counters = info.launch, observer.counters
     executed = counters.lines
