@@ -26,6 +26,7 @@ from typing import Any
 
 from course import cuda
 from course.cards import card
+from course.errors import CourseError
 from course.simulator.arguments import typed
 from course.simulator.kernels import lookup, python_function
 from course.simulator.names import CudaName, numba_cuda, to_numba
@@ -64,7 +65,7 @@ _HOW_TO_GET_IT = (
 )
 
 
-class NoRegistersError(RuntimeError):
+class NoRegistersError(CourseError, RuntimeError):
     """Nobody here knows the registers of this kernel; the text says who would."""
 
 
@@ -164,7 +165,7 @@ def _signature(kernel: Any, args: Sequence[Any]) -> tuple[Any, ...]:
 # NVIDIA's compiler knows -------------------------------------------------------------------------
 
 
-class NoCompilerError(Exception):
+class NoCompilerError(CourseError):
     """NVIDIA's compiler is not complete here, or does not know this compute capability."""
 
 

@@ -154,6 +154,8 @@ class Instruction:
     """Floating-point operations of each active lane, by precision. A multiply-add counts as two."""
     flops32: int
     flops64: int
+    leaves: bool = False
+    """Whether these lanes leave the kernel here: a `return`."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 
 from autograder.feedback import without_scripts
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = pytest.mark.slow
 
 HOSTILE = [
     "<script>document.title = 'taken over'</script>",
