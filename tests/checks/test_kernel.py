@@ -266,8 +266,7 @@ def test_a_function_that_returns_something_else_earns_nothing(
 
 
 @pytest.mark.parametrize("why", BROKEN)
-def test_a_kernel_that_cannot_be_right_earns_nothing_in_bounded_time(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("course.checks.kernel.SECONDS", 2.0)
+def test_a_kernel_that_cannot_be_right_earns_nothing_in_bounded_time(why: str) -> None:
     body, name, says = BROKEN[why]
     with work_of_at_most(60):
         result = run("coalescing/scale", f"@cuda.jit\ndef scale(x, out, a, k):\n    {body}\n")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import copy
 import math
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -137,7 +136,7 @@ def loses_points(name: str, function: Callable[..., Any]) -> bool:
         return not check.run(function, SEED).right
     cases, attempts = check.cases(SEED), []
     for case in cases:
-        attempts.append(check.attempted(function, case, time.monotonic() + 20))
+        attempts.append(check.attempted(function, case, math.inf))
         if not attempts[-1].right:
             return True
     return not check.judge(cases, attempts).right

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
-class Ticking:
-    """A clock on which every look takes a second."""
-
-    def __init__(self) -> None:
-        self.looks = 0
-
-    def __call__(self) -> float:
-        self.looks += 1
-        return float(self.looks)
+def seconds_per_look(step: float) -> Callable[[], float]:
+    """A clock that goes on by `step` whenever somebody looks."""
+    return (step * n for n in itertools.count()).__next__
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import itertools
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from course import cuda, profile
 from course.simulator import DeviceArray, LaunchConfigurationError, LaunchError, MisalignedAddress, StepLimit
 from course.simulator.source import run
 from tests.simulator.runs import launch, line_of
-from tests.support.clocks import Ticking
+from tests.support.clocks import seconds_per_look
 
 X = np.arange(100, dtype=np.float32)
 
@@ -65,11 +64,6 @@ def test_an_endless_loop_stops_and_names_its_line():
 
     with pytest.raises(StepLimit, match=f"line {line_of(endless, 'while')}:"):
         launch(endless, X.copy(), block=32, max_steps=1000)
-
-
-def seconds_per_look(step):
-    """A clock that goes on by `step` whenever somebody looks."""
-    return (step * n for n in itertools.count()).__next__
 
 
 def test_a_while_loop_without_an_end_stops_after_ten_seconds_with_the_sentence_of_the_step_limit():
@@ -220,7 +214,7 @@ def test_past_its_budget_a_launch_samples_the_first_last_and_some_other_blocks(m
         x[cuda.grid(1)] = 1
 
     x = np.zeros(128 * 2000)
-    info = launch(kernel, x, grid=2000, budget=10.0, clock=Ticking())
+    info = launch(kernel, x, grid=2000, budget=10.0, clock=seconds_per_look(1.0))
     assert info.sampled
     ran = np.flatnonzero(x.reshape(2000, 128).all(axis=1))
     assert len(ran) == info.blocks == np.count_nonzero(x) // 128
