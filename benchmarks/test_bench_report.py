@@ -12,9 +12,9 @@ import time
 import pytest
 from nbgrader.api import Gradebook
 from nbgrader.plugins import CsvExportPlugin
-from report_class import CHAPTERS, write_class
 
 from autograder.report import build_report
+from tests.support.report_class import CHAPTERS, write_class
 
 STUDENTS, SAMPLE = 5_000, 100
 TARGET = 5.0

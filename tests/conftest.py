@@ -18,13 +18,13 @@ ALLOWED = {
     for line in (ROOT / "tests" / "allowed_skips.txt").read_text(encoding="utf-8").splitlines()
     if line and not line.startswith("#")
 }
-LONGEST = ("test_compatibility.py", "test_autograder_zoo.py", "test_autograder_resume.py", "test_mutants.py")
+LONGEST = ("test_compatibility.py", "autograder/test_zoo.py", "autograder/test_resume.py", "checks/test_mutants.py")
 """Begun late, each of them would run on alone, with every other process of the test run at rest."""
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    items.sort(key=lambda item: item.path.name not in LONGEST)
+    items.sort(key=lambda item: not item.path.as_posix().endswith(LONGEST))
 
 
 @pytest.hookimpl(hookwrapper=True)

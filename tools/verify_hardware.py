@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-
-from simulator_cases import CASES  # noqa: E402
+sys.path.insert(0, str(ROOT))
 
 from course import backend, cuda  # noqa: E402
 from course.simulator.source import run  # noqa: E402
+from tests.simulator.cases import CASES  # noqa: E402
 
 ORDER_FREE = {"compaction", "atomic_ring", "atomic_claim"}
 """Which thread comes first is nobody's promise: outputs of these kernels are compared sorted."""

@@ -6,7 +6,7 @@ one rule, for one warp or for millions, with nothing else in it.
 
 Arrays of addresses have the shape (warps, lanes); a single warp may leave the first axis out.
 The rule is NVIDIA's (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory") and is
-held in tests/test_models_coalescing.py to the counters of an H200.
+held in tests/models/test_coalescing.py to the counters of an H200.
 """
 
 from __future__ import annotations

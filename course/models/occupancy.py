@@ -4,7 +4,7 @@
 slots, a block slot, registers (handed out per warp, in units, from four partitions) and shared memory
 (in units, with a reserved part), and the scarcest of them decides. The rules are those of NVIDIA's
 calculator, cuda_occupancy.h, which is what ``cudaOccupancyMaxActiveBlocksPerMultiprocessor`` applies;
-tests/test_models_occupancy.py holds this file to it on more than 100 000 configurations.
+tests/models/test_occupancy.py holds this file to it on more than 100 000 configurations.
 
 Every argument may be an array: a whole sweep is one call. Results have the shape the arguments
 broadcast to.

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from course import cuda
+from course.profiling.launch_counts import METRICS
 from course.profiling.ncu import NoCountersError, counters
-from course.profiling.profile import METRICS, profile
+from course.profiling.profile import profile
 from course.profiling.rows import number
 from course.profiling.timing import GpuTime, time_on_gpu
 from course.tables import as_html, as_text

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from course.profiling.profile import Profile
+from course.profiling.launch_counts import LaunchCounts
 from course.profiling.rows import number
 from course.tables import as_html, as_text
 
 __all__ = ["Difference"]
 
-_ROWS: tuple[tuple[str, Callable[[Profile], float]], ...] = (
+_ROWS: tuple[tuple[str, Callable[[LaunchCounts], float]], ...] = (
     ("global load requests", lambda p: p.total("global", "instructions", "load")),
     ("global load sectors", lambda p: p.total("global", "sectors", "load")),
     ("global store requests", lambda p: p.total("global", "instructions", "store")),
@@ -34,8 +34,8 @@ _ROWS: tuple[tuple[str, Callable[[Profile], float]], ...] = (
 class Difference:
     """Before and after; rows that are 0 or meaningless on both sides are left out."""
 
-    before: Profile
-    after: Profile
+    before: LaunchCounts
+    after: LaunchCounts
 
     @property
     def rows(self) -> list[tuple[str, float, float]]:

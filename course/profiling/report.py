@@ -6,7 +6,7 @@ import html as _html
 import math
 import textwrap
 
-from course.profiling.profile import Line, Profile
+from course.profiling.launch_counts import LaunchCounts, Line
 from course.profiling.rows import SiteRow, percent, site_row, totals
 from course.simulator.access import Finding
 
@@ -20,7 +20,7 @@ _SOURCE = _COLUMNS - 13
 """Characters of source that a line of it has room for."""
 
 
-def text(p: Profile) -> str:
+def text(p: LaunchCounts) -> str:
     """For a terminal, about 100 columns."""
     out = ["lanes  line"]
     for line in p.lines:
@@ -39,7 +39,7 @@ def text(p: Profile) -> str:
     return "\n".join(out)
 
 
-def _verdict(p: Profile) -> str:
+def _verdict(p: LaunchCounts) -> str:
     if not p.findings:
         return "none"
     kinds = sorted({finding.kind for finding in p.findings})
@@ -104,7 +104,7 @@ white-space:pre;font-weight:normal;background:transparent}
 """
 
 
-def html(p: Profile) -> str:
+def html(p: LaunchCounts) -> str:
     """For a notebook; follows its light or dark theme."""
     body = []
     for line in p.lines:

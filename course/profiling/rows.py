@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from course.profiling.profile import Profile
+from course.profiling.launch_counts import LaunchCounts
 from course.simulator.access import Kind
 from course.simulator.counting.counters import SiteCounts
 
@@ -56,14 +56,14 @@ def site_row(c: SiteCounts) -> SiteRow:
     return SiteRow(what, c.site.text, count, "", float("nan"))
 
 
-def totals(p: Profile) -> list[Total]:
+def totals(p: LaunchCounts) -> list[Total]:
     """Say what there is to say about the whole launch; a kernel without shared memory has no line about it."""
     lanes = Total("lanes per instruction", f"{p.threads_per_instruction:.3g} of {p.warp_lanes}")
     level = Total("counts", "source-level (as written; a compiler may merge or drop accesses)")
     return [Total("launch", _launch(p)), *_global(p), *_shared(p), *_copies(p), *_arithmetic(p), lanes, level]
 
 
-def _global(p: Profile) -> Iterator[Total]:
+def _global(p: LaunchCounts) -> Iterator[Total]:
     for kind in _KINDS:
         requests, sectors = p.total("global", "instructions", kind), p.total("global", "sectors", kind)
         if requests:
@@ -76,7 +76,7 @@ def _global(p: Profile) -> Iterator[Total]:
         yield Total("bytes from DRAM", f"between {p.dram.compulsory:,}{at_least} and {p.dram.transferred:,}")
 
 
-def _shared(p: Profile) -> Iterator[Total]:
+def _shared(p: LaunchCounts) -> Iterator[Total]:
     instructions = p.total("shared", "instructions")
     if instructions:
         extra = p.shared_wavefronts - p.ideal_shared_wavefronts
@@ -84,14 +84,14 @@ def _shared(p: Profile) -> Iterator[Total]:
         yield Total("shared memory", said)
 
 
-def _copies(p: Profile) -> Iterator[Total]:
+def _copies(p: LaunchCounts) -> Iterator[Total]:
     copies = p.copies
     if copies.commits or copies.waits:
         said = f"{copies.landed:,} requests landed, {copies.overlapped:,} of them while their block computed"
         yield Total("async copies", f"{said}; {copies.commits:,} commits, {copies.waits:,} waits of a warp")
 
 
-def _arithmetic(p: Profile) -> Iterator[Total]:
+def _arithmetic(p: LaunchCounts) -> Iterator[Total]:
     precisions = (("FP16", p.flops.fp16), ("FP32", p.flops.fp32), ("FP64", p.flops.fp64))
     if p.flops.total:
         yield Total("FLOP", ", ".join(f"{count:,} {name}" for name, count in precisions if count))
@@ -112,7 +112,7 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.4g}"
 
 
-def _launch(p: Profile) -> str:
+def _launch(p: LaunchCounts) -> str:
     said = f"{p.kernel}[{_size(p.grid)}, {_size(p.block)}], {p.blocks:,} blocks, warps of {p.warp_lanes} lanes"
     if p.shared_bytes:
         said += f", {p.shared_bytes:,} B of shared memory a block"

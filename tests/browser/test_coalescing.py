@@ -6,10 +6,10 @@ import re
 
 import nbformat
 import pytest
-from asking import choose_theme, drag, numbers, too_wide, violations, wide_letters
 from nbclient import NotebookClient
 
 from course.figures.style import DARK, LIGHT
+from tests.browser.asking import choose_theme, drag, numbers, too_wide, violations, wide_letters
 from tools.in_browser import open_notebook, run_all
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]

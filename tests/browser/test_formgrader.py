@@ -6,15 +6,15 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from grading_helpers import clone
 from nbgrader.api import Gradebook
 from playwright.sync_api import expect
-from small_course import CHAPTER, POINTS, answered, hand_in, small_course
 
 from autograder.grade import How, grade
 from autograder.report import gradebook_rows
 from autograder.sandbox import bubblewrap
 from autograder.settings import ROOT, prepare_environment
+from tests.support.grading_helpers import clone
+from tests.support.small_course import CHAPTER, POINTS, answered, hand_in, small_course
 from tools import in_browser
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]

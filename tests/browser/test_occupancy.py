@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from asking import beside, choose_theme, drag, numbers, too_wide, violations
 
-from tests.placed_blocks import placed
+from tests.browser.asking import beside, choose_theme, drag, numbers, too_wide, violations
+from tests.support.placed_blocks import placed
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from asking import choose_theme, drag, numbers, too_wide, violations
+
+from tests.browser.asking import choose_theme, drag, numbers, too_wide, violations
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 

@@ -1,6 +1,6 @@
 """Exercise (c) of the chapter `roofline`: count the FLOP and the three kinds of bytes of a kernel.
 
-The kernel is shown in the notebook; tests/test_checks_roofline.py profiles it and holds these numbers to the profile.
+The kernel is shown in the notebook; tests/checks/test_roofline.py profiles it and holds these numbers to the profile.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the operations of a kernel compute, lane by lane, where the GPU's answer is not NumPy's.
 
 Each rule is read from the PTX that numba-cuda makes of the operation. NumPy scalars and arrays go in and come out in
-one type; the types themselves are numba's (`course.simulator.typing`).
+one type; the types themselves are numba's (`course.simulator.source.resolver`).
 """
 
 from __future__ import annotations

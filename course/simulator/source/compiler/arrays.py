@@ -14,7 +14,19 @@ from course.simulator.source.compiler.operators import Operators
 from course.simulator.source.compiler.program import Expr, Place, Scope
 from course.simulator.source.compiler.values import INT64, array_name, constant, never, untuple, what
 from course.simulator.source.lanes import DEAD, Mask, State, Value, both
-from course.simulator.source.memory import # fmt: skip     Record, View, fill_poison, gather, index_record, locate, notify, part, pieces, report_uninitialised, scatter
+from course.simulator.source.memory import (
+    Record,
+    View,
+    fill_poison,
+    gather,
+    index_record,
+    locate,
+    notify,
+    part,
+    pieces,
+    report_uninitialised,
+    scatter,
+)
 from course.simulator.types import ArrayType, RecordType, TupleType
 
 __all__ = ["Arrays", "loader", "storer"]
