@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from course.simulator.errors import UnsupportedKernel
 
@@ -331,7 +330,7 @@ class _Body:
                 parser.at += 1
                 self.scopes.append({})
                 self.inner += 1
-            elif parser.starts(".loc"):
+            elif re.compile(r"\.loc\s").match(parser.text, parser.at):
                 words = parser.until("\n").replace(",", " ").split()
                 self.parser.where = (int(words[1]), int(words[2]))
             elif parser.starts("."):
@@ -495,6 +494,3 @@ def _initial(values: str, kind: str, size: int) -> tuple[bytes, tuple[tuple[int,
         else:
             raw += number.tobytes()
     return bytes(raw) + bytes(max(0, size - len(raw))), tuple(symbols)
-
-
-Bytes = npt.NDArray[np.uint8]

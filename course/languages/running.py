@@ -1,0 +1,89 @@
+"""Runs a kernel as compiled, with no GPU: `run(kernel, grid, block, args)`, beside the engine that runs its text."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from course.languages.compiled import Compiled
+from course.languages.numba_kernels import compile_numba, pack
+from course.simulator.access import Observer
+from course.simulator.arguments import typed
+from course.simulator.device import Addresses, DeviceArray
+from course.simulator.launch import MAX_STEPS, RunInfo
+from course.simulator.machine.engine import Argument, Code, compile_program
+from course.simulator.machine.engine import run as run_code
+from course.simulator.machine.program import prepare
+from course.simulator.machine.ptx import parse
+
+__all__ = ["code_of", "run"]
+
+_GAP = 1 << 20
+"""Bytes between two arrays, so that an index past the end of one does not reach the next."""
+
+
+@functools.lru_cache(maxsize=64)
+def code_of(compiled: Compiled) -> Code:
+    """The steps of a compiled kernel (remembered)."""
+    module = parse(compiled.ptx)
+    pointers = {p.declared.name: p.argument for p in compiled.parameters if p.part == "data"}
+    return compile_program(prepare(module, compiled.entry, pointers))
+
+
+def run(
+    kernel: Any,
+    grid: Any,
+    block: Any,
+    args: Sequence[Any],
+    *,
+    cc: tuple[int, int] = (9, 0),
+    observer: Observer | None = None,
+    warp_lanes: int = 32,
+    shared_bytes: int = 0,
+    budget: float | None = None,
+    max_steps: int = MAX_STEPS,
+    progress: Callable[[int, int], None] | None = None,
+) -> RunInfo:
+    """Run a numba.cuda kernel as NVIDIA's compiler writes it for compute capability `cc`.
+
+    The arguments are those of `course.simulator.source.run`. Host arrays are changed when the launch has ended.
+
+    Raises NoCompilerError where the compiler is missing, UnsupportedKernel for an instruction that does not run here,
+    and otherwise what a launch raises.
+    """
+    compiled = compile_numba(kernel, args, cc)
+    names = [*dict.fromkeys(parameter.argument for parameter in compiled.parameters)]
+    values, _ = typed(args, names) if len(names) == len(args) else (list(args), None)
+    arrays: list[Argument] = []
+    give_back: list[Callable[[], None]] = []
+    addresses = Addresses()
+    for name, value in zip(names, values, strict=False):
+        if isinstance(value, DeviceArray):
+            arrays.append(Argument(name, value.address, value.buffer))
+            if value.origin is not None:
+                give_back.append(partial(value.origin.copy_to_device, value.host_array))
+        elif isinstance(value, np.ndarray):
+            work = value.copy(order="K")
+            arrays.append(Argument(name, addresses.take(work.nbytes + _GAP), work))
+            if value.flags.writeable:
+                give_back.append(partial(np.copyto, value, work))
+    places = {a.name: a.address for a in arrays}
+    for name, value in zip(names, values, strict=False):
+        if isinstance(value, DeviceArray):
+            places[name] = value.device_address
+    parameters = b""
+    for parameter, number in zip(compiled.parameters, pack(compiled, kernel, values, places), strict=True):
+        parameters += bytes(-len(parameters) % parameter.declared.align) + number.tobytes()
+    info = run_code(
+        code_of(compiled), grid, block, parameters, arrays, kernel=compiled.name, filename=Path(compiled.filename).name,
+        source=compiled.lines, first_line=compiled.first_line, observer=observer, warp_lanes=warp_lanes,
+        shared_bytes=shared_bytes, budget=budget, max_steps=max_steps, progress=progress,
+    )  # fmt: skip
+    for back in give_back:
+        back()
+    return info

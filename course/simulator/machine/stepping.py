@@ -1,0 +1,195 @@
+"""One step for each instruction: fetch the operands, do it, write the result.
+
+Arithmetic comes from `operations`; memory accesses and what lanes tell each other from `accesses` and `exchanges`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from course.simulator.errors import UnsupportedKernel
+from course.simulator.machine import accesses, exchanges
+from course.simulator.machine.fetching import address_window, addresses_of, condition, fetch, write
+from course.simulator.machine.lanes import State
+from course.simulator.machine.masks import split
+from course.simulator.machine.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
+from course.simulator.machine.operations import operation
+from course.simulator.machine.program import Program
+from course.simulator.machine.ptx import Instruction, Register, Vector, width_of
+
+__all__ = ["addresses_of", "condition", "fetch", "step_of"]
+
+Step = Callable[[State, Any], None]
+NOTHING = (0, 0, 0)
+
+
+def step_of(program: Program, index: int) -> tuple[Step | None, tuple[int, int, int]]:
+    """The step of an instruction (None: it changes nothing here), and its floating-point operations.
+
+    Raises UnsupportedKernel, with the line, for what does not run.
+    """
+    instruction = program.instructions[index]
+    build = _BUILDERS.get(instruction.opcode)
+    if instruction.opcode in _IGNORED:
+        return None, NOTHING
+    if build is not None:
+        body, cost = build(program, index), NOTHING
+    else:
+        found = _arithmetic(program, index)
+        if found is None:
+            raise refused(instruction)
+        body, cost = found
+    guard = condition(program, index)
+    if guard is None or body is None:
+        return body, cost
+
+    def under_guard(state: State, mask: Any) -> None:
+        yes, no = split(mask, guard(state))
+        if yes is False:
+            return
+        before = state.protected
+        if no is not False:
+            state.protected = -1  # lanes of this very place keep their values
+        body(state, yes)
+        state.protected = before
+
+    return under_guard, cost
+
+
+def refused(instruction: Instruction) -> UnsupportedKernel:
+    """The sentence about an instruction that does not run."""
+    return UnsupportedKernel(
+        f"line {instruction.line}: the compiler wrote the instruction {instruction.name} (line {instruction.ptx_line} of "
+        "its PTX), which the machine engine does not run."
+    )
+
+
+_IGNORED = {"prefetch", "prefetchu", "nanosleep", "pmevent", "discard", "applypriority", "griddepcontrol", "brkpt"}
+"""Instructions that change no value and no count."""
+
+
+def _arithmetic(program: Program, index: int) -> tuple[Step, tuple[int, int, int]] | None:
+    instruction = program.instructions[index]
+    found = operation(instruction)
+    if found is None:
+        return None
+    operands = instruction.operands
+    if instruction.opcode == "mov" and any(isinstance(operand, Vector) for operand in operands):
+        return _move_parts(program, index), NOTHING
+    fetches = [fetch(program, index, operand, kind) for operand, kind in zip(operands[1:], found.sources, strict=False)]
+    result = found.result
+    if instruction.second is not None:  # setp p|q
+        put, put_second = write(program, index, operands[0]), write(program, index, instruction.second)
+
+        def both(state: State, mask: Any) -> None:
+            value = result(*[get(state) for get in fetches])
+            put(state, mask, value)
+            put_second(state, mask, ~value)
+
+        return both, found.flops
+    target = operands[0]
+    assert isinstance(target, Register)
+    number, size = program.number(program.owners[index], target), program.widths[
+        program.number(program.owners[index], target)]  # fmt: skip
+    if len(fetches) == 2:
+        one, two = fetches
+
+        def pair(state: State, mask: Any) -> None:
+            value = result(one(state), two(state))
+            state.put(number, mask, value if value.dtype.itemsize >= size else _widened(value, size))
+
+        return pair, found.flops
+
+    def step(state: State, mask: Any) -> None:
+        value = result(*[get(state) for get in fetches])
+        state.put(number, mask, value if value.dtype.itemsize >= size else _widened(value, size))
+
+    return step, found.flops
+
+
+def _widened(value: Any, size: int) -> Any:
+    from_float = value.dtype.kind == "f"
+    if from_float:
+        value = value.view(f"u{value.dtype.itemsize}")
+    return value if value.dtype == np.bool_ else value.astype(f"{value.dtype.kind}{size}")
+
+
+def _move_parts(program: Program, index: int) -> Step:
+    """``mov.b64 {lo, hi}, r`` and ``mov.b64 r, {lo, hi}``."""
+    instruction = program.instructions[index]
+    target, source = instruction.operands
+    size = width_of(instruction.modifiers[-1])
+    whole = np.dtype(f"u{size}")
+    if isinstance(target, Vector):
+        part = size // len(target.parts)
+        get = fetch(program, index, source, f"b{8 * size}")
+        puts = [write(program, index, piece) for piece in target.parts]
+
+        def take_apart(state: State, mask: Any) -> None:
+            value = get(state)
+            for place, put in enumerate(puts):
+                put(state, mask, (value >> whole.type(8 * part * place)).astype(f"u{part}"))
+
+        return take_apart
+    assert isinstance(source, Vector)
+    part = size // len(source.parts)
+    gets = [fetch(program, index, piece, f"b{8 * part}") for piece in source.parts]
+    put = write(program, index, target)
+
+    def put_together(state: State, mask: Any) -> None:
+        value = whole.type(0)
+        for place, get in enumerate(gets):
+            value = value | (get(state).astype(whole) << whole.type(8 * part * place))
+        put(state, mask, value)
+
+    return put_together
+
+
+# ---- addresses -------------------------------------------------------------------------------------
+
+
+def _cvta(program: Program, index: int) -> Step:
+    """Between the addresses of a space and generic ones."""
+    instruction = program.instructions[index]
+    window = address_window(next((name for name in instruction.modifiers if name in ("shared", "local")), "global"))
+    size = instruction.modifiers[-1]
+    get, put = fetch(program, index, instruction.operands[1], size), write(program, index, instruction.operands[0])
+    sign = -1 if "to" in instruction.modifiers else 1
+
+    def convert(state: State, mask: Any) -> None:
+        value = get(state)
+        put(state, mask, value if not window else value + value.dtype.type(window) if sign > 0 else
+            value - value.dtype.type(window))  # fmt: skip
+
+    return convert
+
+
+def _isspacep(program: Program, index: int) -> Step:
+    space = program.instructions[index].modifiers[0]
+    put, get = write(program, index, program.instructions[index].operands[0]), fetch(
+        program, index, program.instructions[index].operands[1], "u64")  # fmt: skip
+
+    def test(state: State, mask: Any) -> None:
+        address = get(state)
+        shared = (address >= SHARED_WINDOW) & (address < SHARED_WINDOW + WINDOW_BYTES)
+        local = (address >= LOCAL_WINDOW) & (address < LOCAL_WINDOW + WINDOW_BYTES)
+        found = {"shared": shared, "local": local, "global": ~shared & ~local}
+        put(state, mask, found.get(space, np.zeros_like(shared)))
+
+    return test
+
+
+def _fence(program: Program, index: int) -> Step:
+    line = program.instructions[index].line
+    return lambda state, mask: state.barrier(line, "fence", mask)
+
+
+_BUILDERS: dict[str, Callable[[Program, int], Step | None]] = {
+    "ld": accesses.load, "ldu": accesses.load, "st": accesses.store, "atom": accesses.atomic, "red": accesses.atomic,
+    "cvta": _cvta, "isspacep": _isspacep, "membar": _fence, "fence": _fence,
+    "shfl": exchanges.shuffle, "vote": exchanges.vote, "match": exchanges.match, "activemask": exchanges.active_mask,
+    "redux": exchanges.reduce,
+}  # fmt: skip
