@@ -17,12 +17,14 @@ MAC = {"llvmlite": "0.46.0", "numba": "0.63.1", "numpy": "2.3.5"}
 
 
 COMPILER = {
+    "nvidia-cuda-crt": "13.0.88",
     "nvidia-cuda-nvcc": "13.0.88",
     "nvidia-cuda-nvdisasm": "13.2.51",
     "nvidia-cuda-nvrtc": "13.0.88",
+    "nvidia-cuda-runtime": "13.0.96",
     "nvidia-nvvm": "13.0.88",
 }
-"""NVIDIA's compiler is an extra that need not be installed here: its versions were tried by hand."""
+"""NVIDIA's compiler (on Linux, and it need not be installed here), with what its wheels bring along."""
 
 
 def lines(pin: str) -> list[str]:

@@ -17,7 +17,10 @@ Number = Callable[[Any, int], Any]
 """(the value of an argument, the device address of its data) -> a NumPy scalar."""
 
 _ENTRY = re.compile(r"\.entry\s+([\w$.%]+)\s*\(([^)]*)\)|\.entry\s+([\w$.%]+)\s*(?=[.{\s])")
-_PARAMETER = re.compile(r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+([\w$%]+)\s*(?:\[\s*(\d+)\s*\])?")
+_PARAMETER = re.compile(
+    r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+(?:\.ptr\s+(?:\.[a-z]+\s+)??(?:\.align\s+\d+\s+)?)?"
+    r"([\w$%]+)\s*(?:\[\s*(\d+)\s*\])?"
+)
 
 
 @dataclass(frozen=True)

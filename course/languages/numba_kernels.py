@@ -35,6 +35,8 @@ __all__ = ["compile_numba", "numba_ptx", "options", "pack"]
 
 _OPTIONS = {"fastmath": False, "opt": True, "debug": False, "launch_bounds": None, "max_registers": None}
 """Options of `cuda.jit` that change the machine code, and what they are when nobody says anything."""
+_DRIVERS = ("numba.cuda.cudadrv", "cuda.")
+"""Modules whose errors are about a library that is missing, or too old or too new; others are about the kernel."""
 _FILE = re.compile(r'^(\s*\.file\s+\d+\s+)"([^"]*)"', re.M)
 
 
@@ -93,14 +95,12 @@ def numba_ptx(function: Any, numba_types: tuple[Any, ...], cc: tuple[int, int], 
 
 
 def _typed_ptx(function: Any, numba_types: tuple[Any, ...], cc: tuple[int, int], said: Mapping[str, Any]) -> str:
-    from numba.core.errors import NumbaError
-
     try:
         return numba_ptx(function, numba_types, cc, {**said, "lineinfo": True})
-    except Exception as error:  # a library is missing, or too old or too new for the compute capability
-        if isinstance(error, NumbaError) or "numba" in type(error).__module__:
-            raise KernelTypeError(shorten(error, function)) from None
-        raise NoCompilerError(f"NVIDIA's compiler failed: {first_line(error)}") from None
+    except Exception as error:
+        if isinstance(error, OSError | ImportError) or type(error).__module__.startswith(_DRIVERS):
+            raise NoCompilerError(f"NVIDIA's compiler failed: {first_line(error)}") from None
+        raise KernelTypeError(shorten(error, function)) from None
 
 
 def _without_names(ptx: str, files: Sequence[str]) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from course.languages.compiled import Compiled
 from course.languages.numba_kernels import compile_numba, pack
+from course.languages.sass import Machine, assemble
 from course.simulator.access import Observer
 from course.simulator.arguments import typed
 from course.simulator.device import Addresses, DeviceArray
@@ -20,19 +22,43 @@ from course.simulator.machine.engine import Argument, Code, compile_program
 from course.simulator.machine.engine import run as run_code
 from course.simulator.machine.program import prepare
 from course.simulator.machine.ptx import parse
+from course.simulator.machine.rewrites import MachineAccess, Rewrite, rewrite
 
-__all__ = ["code_of", "run"]
+__all__ = ["Built", "build", "run"]
 
 _GAP = 1 << 20
 """Bytes between two arrays, so that an index past the end of one does not reach the next."""
 
 
+@dataclass(frozen=True)
+class Built:
+    """A compiled kernel, ready to run."""
+
+    code: Code
+    machine: Machine
+    rewrites: tuple[Rewrite, ...]
+    """What the assembler did to shared and local accesses."""
+
+
 @functools.lru_cache(maxsize=64)
-def code_of(compiled: Compiled) -> Code:
-    """The steps of a compiled kernel (remembered)."""
-    module = parse(compiled.ptx)
+def build(compiled: Compiled) -> Built:
+    """The steps of a compiled kernel, with the accesses that its machine code has (remembered)."""
     pointers = {p.declared.name: p.argument for p in compiled.parameters if p.part == "data"}
-    return compile_program(prepare(module, compiled.entry, pointers))
+    program = prepare(parse(compiled.ptx), compiled.entry, pointers)
+    machine = assemble(compiled.ptx, compiled.cc, compiled.max_registers, compiled.entry)
+    rewrites = rewrite(program, _private_accesses(machine))
+    return Built(compile_program(program), machine, rewrites)
+
+
+_PRIVATE = {"LDS", "STS", "LDL", "STL"}
+_BYTES = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
+
+
+def _private_accesses(machine: Machine) -> Iterator[MachineAccess]:
+    for one in machine.instructions:
+        if one.operation in _PRIVATE and one.ptx_line is not None:
+            size = next((_BYTES[part] for part in one.opcode.split(".") if part in _BYTES), 4)
+            yield MachineAccess(one.ptx_line, size, str(one))
 
 
 def run(
@@ -80,7 +106,7 @@ def run(
     for parameter, number in zip(compiled.parameters, pack(compiled, kernel, values, places), strict=True):
         parameters += bytes(-len(parameters) % parameter.declared.align) + number.tobytes()
     info = run_code(
-        code_of(compiled), grid, block, parameters, arrays, kernel=compiled.name, filename=Path(compiled.filename).name,
+        build(compiled).code, grid, block, parameters, arrays, kernel=compiled.name, filename=Path(compiled.filename).name,
         source=compiled.lines, first_line=compiled.first_line, observer=observer, warp_lanes=warp_lanes,
         shared_bytes=shared_bytes, budget=budget, max_steps=max_steps, progress=progress,
     )  # fmt: skip

@@ -30,7 +30,7 @@ _INSTRUCTION = re.compile(
 )
 _LABEL = re.compile(r"([.$\w][\w.$@]*):\s*")
 _LINE = re.compile(r'\s*//## File "\.nv_debug_ptx_txt", line (\d+)')
-_SECTION = re.compile(r"\s*\.section\s+\.text\.([^,\s]+),?.*")
+_SECTION = re.compile(r"\s*\.section\s+([^,\s]+).*")
 _ENDS_BLOCK = ("BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU", "CALL", "RET", "EXIT", "BREAK", "BSYNC", "KILL")
 _NAMES_OF_FILES = re.compile(r'^(\s*\.file\s+\d+\s+)"[^"]*"', re.M)
 
@@ -144,8 +144,8 @@ def read_listing(lines: Iterable[str], entry: str) -> tuple[tuple[SassInstructio
     ended, parts = False, 0
     for line in lines:
         if found := _SECTION.fullmatch(line):
-            section, function, ptx_line = found[1], found[1], None
-        elif section != entry:
+            section, function, ptx_line = found[1], entry, None
+        elif section != f".text.{entry}":
             continue
         elif found := _LINE.match(line):
             ptx_line = int(found[1])
