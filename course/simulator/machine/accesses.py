@@ -90,12 +90,14 @@ def load(program: Program, index: int) -> Step:
     puts = [write(program, index, part) for part in (target.parts if isinstance(target, Vector) else (target,))]
     dtype = dtype_of(instruction.modifiers[-1])
     get, said, size = address_of(program, index, source), _spaces(instruction), dtype.itemsize
+    told = program.telling.get(index, (0, size * len(puts), ()))
 
     def step(state: State, mask: Any) -> None:
         for space, addresses, lanes in _each_space(state, said, get(state), mask):
             site = program.site_of[index, space]
             _check_aligned(state, site, addresses, size * len(puts), lanes)
-            state.tell(site, size * len(puts), addresses, lanes)
+            if told is not None:
+                state.tell(site, told[1], addresses + told[0] if told[0] else addresses, lanes)
             for place, put in enumerate(puts):
                 values, wrong = state.memory.load(space, addresses + place * size if place else addresses, dtype, lanes)
                 if wrong is not None and place == 0:
@@ -114,24 +116,36 @@ def store(program: Program, index: int) -> Step:
     instruction = program.instructions[index]
     if "param" in instruction.modifiers:
         return _store_parameter(program, index)
-    place_, source = instruction.operands[:2]
+    place_ = instruction.operands[0]
     assert isinstance(place_, Address)
     kind = instruction.modifiers[-1]
-    gets = [fetch(program, index, part, kind) for part in (source.parts if isinstance(source, Vector) else (source,))]
+    gets = _stored(program, index)
     where, said, size = address_of(program, index, place_), _spaces(instruction), width_of(kind)
+    told = program.telling.get(index, (0, size * len(gets), ()))
+    all_gets = gets if told is None or not told[2] else [get for member in told[2] for get in _stored(program, member)]
 
     def step(state: State, mask: Any) -> None:
         for space, addresses, lanes in _each_space(state, said, where(state), mask):
             site = program.site_of[index, space]
             _check_aligned(state, site, addresses, size * len(gets), lanes)
             values = [get(state) for get in gets]
-            state.tell(site, size * len(gets), addresses, lanes, _together(values))
+            if told is not None:
+                stored = _together(values if all_gets is gets else [get(state) for get in all_gets])
+                state.tell(site, told[1], addresses + told[0] if told[0] else addresses, lanes, stored)
             for place, value in enumerate(values):
                 wrong = state.memory.store(space, addresses + place * size if place else addresses, value, lanes)
                 if wrong is not None and place == 0:
                     _report_outside(state, site, addresses, size, wrong)
 
     return step
+
+
+def _stored(program: Program, index: int) -> list[Callable[[State], Any]]:
+    """Who fetches what a store writes."""
+    instruction = program.instructions[index]
+    source = instruction.operands[1]
+    return [fetch(program, index, part, instruction.modifiers[-1])
+            for part in (source.parts if isinstance(source, Vector) else (source,))]  # fmt: skip
 
 
 def _together(values: list[Any]) -> Any:

@@ -48,6 +48,8 @@ class State:
     """Registers that lanes elsewhere still need: a bit each. A write keeps their values."""
     dynamic_at: int = 0
     """First byte of dynamic shared memory."""
+    carry: Any = field(default_factory=lambda: np.asarray(False))
+    """What the last ``.cc`` instruction left."""
     epoch: int = 0
     steps: int = 0
     printed: list[str] = field(default_factory=list)

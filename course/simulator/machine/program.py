@@ -69,6 +69,9 @@ class Program:
     local: dict[str, int] = field(default_factory=dict)
     static_shared: int = 0
     local_bytes: int = 0
+    telling: dict[int, tuple[int, int, tuple[int, ...]] | None] = field(default_factory=dict)
+    """What observers are told of an access that the assembler changed: nothing (None), or a wider access, as (bytes
+    from this one's address to its first, its size, the instructions that it does)."""
 
     def number(self, function: Function, register: Register) -> int:
         """Number of a register of a function."""

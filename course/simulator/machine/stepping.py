@@ -6,6 +6,7 @@ Arithmetic comes from `operations`; memory accesses and what lanes tell each oth
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from course.simulator.machine.fetching import address_window, addresses_of, cond
 from course.simulator.machine.lanes import State
 from course.simulator.machine.masks import split
 from course.simulator.machine.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
-from course.simulator.machine.operations import operation
+from course.simulator.machine.operations import operation, seen_as
 from course.simulator.machine.program import Program
 from course.simulator.machine.ptx import Instruction, Register, Vector, width_of
 
@@ -35,7 +36,9 @@ def step_of(program: Program, index: int) -> tuple[Step | None, tuple[int, int, 
     build = _BUILDERS.get(instruction.opcode)
     if instruction.opcode in _IGNORED:
         return None, NOTHING
-    if build is not None:
+    if instruction.opcode in _CARRYING and (instruction.opcode.endswith("c") or "cc" in instruction.modifiers):
+        body, cost = _extended(program, index), NOTHING
+    elif build is not None:
         body, cost = build(program, index), NOTHING
     else:
         found = _arithmetic(program, index)
@@ -146,6 +149,44 @@ def _move_parts(program: Program, index: int) -> Step:
         put(state, mask, value)
 
     return put_together
+
+
+_CARRYING = {"add", "addc", "sub", "subc", "mad", "madc"}
+
+
+def _extended(program: Program, index: int) -> Step:
+    """Arithmetic of several words: ``.cc`` leaves a carry (of a sum) or a borrow, ``addc`` and its like add it."""
+    instruction = program.instructions[index]
+    kind, names = instruction.modifiers[-1], instruction.modifiers
+    size = width_of(kind)
+    unsigned = np.dtype(f"u{size}")
+    gets = [fetch(program, index, operand, f"u{8 * size}") for operand in instruction.operands[1:]]
+    put = write(program, index, instruction.operands[0])
+    uses, leaves = instruction.opcode.endswith("c"), "cc" in names
+    product = operation(replace(instruction, opcode="mul", modifiers=(*(n for n in names if n in ("lo", "hi")), kind),
+                                operands=instruction.operands[:3])) if "mad" in instruction.opcode else None  # fmt: skip
+    less = instruction.opcode.startswith("sub")
+    signed = [fetch(program, index, operand, kind) for operand in instruction.operands[1:3]]
+
+    def step(state: State, mask: Any) -> None:
+        if product is None:
+            one, two = (get(state) for get in gets)
+        else:
+            one, two = seen_as(product.result(*(get(state) for get in signed)), unsigned), gets[2](state)
+        carry = state.carry.astype(unsigned) if uses else unsigned.type(0)
+        if less:
+            total = one - two
+            found = total - carry
+            out = (one < two) | (total < carry)
+        else:
+            total = one + two
+            found = total + carry
+            out = (total < one) | (found < total)
+        if leaves:
+            state.carry = np.asarray(out)
+        put(state, mask, found)
+
+    return step
 
 
 # ---- addresses -------------------------------------------------------------------------------------
