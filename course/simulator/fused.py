@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,20 @@ __all__ = ["fused"]
 
 Value = Any
 _FLOAT64 = np.dtype(np.float64)
+_LOW_WORD = 0 if sys.byteorder == "little" else 1
 
 
 def fused(left: Value, right: Value, more: Value) -> Value:
     """`left * right + more`, rounded once."""
     kind = left.dtype
     if kind.itemsize < 8:
-        product, more = left.astype(_FLOAT64) * right.astype(_FLOAT64), more.astype(_FLOAT64)
-        total = np.asarray(product + more)
-        if ((total.view(np.int64) & 0xFFFFFFF) != 0).all():  # no sum lies in the middle between two float32
-            return total.astype(kind)[()]
-        return _odd(*_two_sum(product, more)).astype(kind)
+        product = np.multiply(left, right, dtype=_FLOAT64)
+        total = np.asarray(np.add(product, more, dtype=_FLOAT64))
+        if kind.itemsize == 4 and total.ndim:
+            low = total.view(np.uint32)[..., _LOW_WORD::2]
+            if np.left_shift(low, np.uint32(4)).all():  # no sum lies in the middle between two float32
+                return total.astype(kind)
+        return _odd(*_two_sum(product, more.astype(_FLOAT64))).astype(kind)
     plain = left * right + more
     # Free of exponents, so that nothing on the way can overflow or lose digits.
     (x, first), (y, second), (z, third) = np.frexp(left), np.frexp(right), np.frexp(more)

@@ -76,12 +76,15 @@ class Memory:
             raw, limit = self.private[space], self.sizes[space]
             wrong = self._beyond(addresses, size, limit, mask)
             if space == "shared" and addresses.shape[:3] == (1, 1, 1):  # the same place in every block: one column each
-                columns = np.clip(addresses.reshape(-1) >> shift, 0, max(raw.shape[1] // size - 1, 0))
-                found = self._typed(raw, dtype).reshape(len(raw), -1)[:, columns] if raw.size else np.zeros(
-                    (len(raw), len(columns)), dtype)  # fmt: skip
+                columns = addresses.reshape(-1) >> shift
+                if raw.size and (run := _run(columns, raw.shape[1] // size)) is not None:
+                    found = self._typed(raw, dtype).reshape(len(raw), -1)[:, run].copy()
+                    return found.reshape(*self.shape[:3], -1), wrong
+                found = self._typed(raw, dtype).reshape(len(raw), -1).take(columns, axis=1, mode="clip") if raw.size else (
+                    np.zeros((len(raw), len(columns)), dtype))  # fmt: skip
                 return found.reshape(*self.shape[:3], -1), wrong
             if not raw.size:
-                return np.zeros(np.broadcast_shapes(addresses.shape), dtype), wrong
+                return np.zeros(addresses.shape, dtype), wrong
             places = (self.rows(space) * (raw.shape[1] >> shift)) + np.clip(addresses >> shift, 0, raw.shape[1] // size - 1)
             return self._typed(raw, dtype).take(places), wrong
         low, high = self._span(addresses, mask)
@@ -118,7 +121,8 @@ class Memory:
                 if mask is not None:
                     chosen = np.broadcast_to(mask, (1, 1, 1, self.shape[3])).reshape(-1)
                     columns, wide = columns[chosen], wide[:, chosen]
-                flat.reshape(len(raw), -1)[:, columns] = wide
+                neighbours = _run(columns, raw.shape[1] // size)
+                flat.reshape(len(raw), -1)[:, columns if neighbours is None else neighbours] = wide
                 return wrong
             places = (self.rows(space) * (raw.shape[1] >> shift)) + (addresses >> shift)
             self._write(flat, places, values, mask)
@@ -157,3 +161,14 @@ class Memory:
         wrong = (addresses < 0) | (addresses + size > limit)
         wrong = wrong if mask is None else wrong & mask
         return wrong if wrong.any() else None
+
+
+def _run(columns: Integers, limit: int) -> slice | None:
+    """The columns as a slice, which is much faster, where they are neighbours in order."""
+    count = len(columns)
+    if not count:
+        return None
+    first = int(columns[0])
+    if first < 0 or first + count > limit or int(columns[-1]) != first + count - 1:
+        return None
+    return slice(first, first + count) if (np.diff(columns) == 1).all() else None
