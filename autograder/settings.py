@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,12 +123,16 @@ def prepare_environment(root: Path) -> None:
 
     nbgrader runs `alembic` from PATH when it creates a gradebook, and a hidden test imports `autograder`.
     """
-    for variable, entry in (("PATH", str(Path(sys.executable).parent)), ("PYTHONPATH", str(root))):
-        entries = os.environ.get(variable, "").split(os.pathsep)
-        if entries[0] != entry:
-            os.environ[variable] = os.pathsep.join([entry, *filter(None, entries)])
+    for variable, own in (("PATH", _folders_of_tools()), ("PYTHONPATH", [str(root)])):
+        entries = [entry for entry in os.environ.get(variable, "").split(os.pathsep) if entry and entry not in own]
+        os.environ[variable] = os.pathsep.join([*own, *entries])
     # Python 3.11's debugger warns on stderr about frozen modules, once per kernel.
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+
+
+def _folders_of_tools() -> list[str]:
+    """Where this Python's commands lie: beside it, or (conda on Windows, a user's own installs) where pip puts them."""
+    return list(dict.fromkeys([str(Path(sys.executable).parent), sysconfig.get_path("scripts")]))
 
 
 def nbgrader_settings(course: Course) -> Config:

@@ -128,7 +128,7 @@ class Simulator:
         """Run a kernel to its end; what is wrong on a GPU becomes a warning."""
         from course.simulator.source import run
 
-        info = run(kernel, grid, block, arguments, shared_bytes=int(shared or 0), signature=kernel.signature)
+        info = run(kernel, grid, block, arguments, shared_bytes=shared or 0, signature=kernel.signature)
         for finding in info.findings:
             x, y, z = finding.block or (0, 0, 0)
             count = f" ({finding.count} threads in all)" if finding.count > 1 else ""
@@ -185,9 +185,8 @@ class Gpu:
 
     def launch(self, kernel: Any, grid: Any, block: Any, stream: Any, shared: Any, arguments: tuple[Any, ...]) -> None:
         """Launch a kernel. numba's typing errors are shortened; a compiler that fails hands over to the simulator."""
-        from course.simulator.errors import KernelTypeError
         from course.simulator.launch import check_launch, dimensions
-        from course.simulator.numba_types import shorten
+        from course.simulator.numba_types import refusal
 
         grid3, block3 = dimensions("grid", grid), dimensions("block", block)
         check_launch(grid3, block3)
@@ -197,7 +196,7 @@ class Gpu:
         except Exception as error:
             kind = type(error).__name__
             if kind in ("TypingError", "LoweringError", "UnsupportedError", "UnsupportedBytecodeError"):
-                raise KernelTypeError(shorten(error, kernel.py_func)) from None
+                raise refusal(error, kernel.py_func) from None
             if kind not in ("NvvmError", "NvvmSupportError", "LinkerError", "CudaSupportError", "NVRTCError"):
                 raise
             print(f"The GPU's compiler failed ({_first_line(error)}). {kernel.__name__} runs in the simulator.")

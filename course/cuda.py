@@ -25,7 +25,9 @@ import numpy.typing as npt
 
 from course import backend as _backend
 from course.backend import Event, KernelWarning, Stream
+from course.errors import ArgumentTypeError, ArgumentValueError, UnknownNameError
 from course.simulator.names import CUDA_NAMES, VECTORS, CudaName
+from course.simulator.spelling import did_you_mean
 
 __all__ = [
     "Event",
@@ -71,9 +73,9 @@ class Kernel:
     def __getitem__(self, configuration: Any) -> Callable[..., None]:
         """Configure a launch: [blocks, threads], [blocks, threads, stream] or [..., stream, shared bytes]."""
         if self.device:
-            raise TypeError(f"{self.__name__} is a device function: call it from a kernel.")
+            raise ArgumentTypeError(f"{self.__name__} is a device function: call it from a kernel.")
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
-            raise ValueError(
+            raise ArgumentValueError(
                 f"{self.__name__}[...] needs blocks and threads, as in {self.__name__}[blocks, threads](...)."
             )  # fmt: skip
         grid, block, stream_, shared = (*configuration, None, 0)[:4] if len(configuration) < 4 else configuration
@@ -86,11 +88,14 @@ class Kernel:
     def __call__(self, *_: Any) -> Any:
         """Refuse: a kernel needs a launch configuration."""
         if self.device:
-            raise TypeError(f"{self.__name__} is a device function: call it from a kernel.")
-        raise TypeError(f"say how many threads: {self.__name__}[blocks, threads](...).")
+            raise ArgumentTypeError(f"{self.__name__} is a device function: call it from a kernel.")
+        raise ArgumentTypeError(f"say how many threads: {self.__name__}[blocks, threads](...).")
 
     def forall(self, tasks: int, tpb: int = 0, stream: Any = None, sharedmem: int = 0) -> Callable[..., None]:
         """Configure a launch with at least one thread per task."""
+        for name, number in (("tasks", tasks), ("tpb", tpb)):
+            if not isinstance(number, (int, np.integer)):
+                raise ArgumentTypeError(f"{name} is {number!r}: expected a whole number.")
         threads = tpb or 128
         return self[max(1, -(-tasks // threads)), threads, stream, sharedmem]
 
@@ -111,7 +116,7 @@ def jit(func_or_sig: Any = None, **options: Any) -> Any:
     """Make a kernel, or with ``device=True`` a device function: @cuda.jit, @cuda.jit(), @cuda.jit("void(f4[:])")."""
     unknown = sorted(set(options) - _OPTIONS)
     if unknown:
-        raise TypeError(f"cuda.jit has no option {', '.join(unknown)}: it takes {', '.join(sorted(_OPTIONS))}.")
+        raise ArgumentTypeError(f"cuda.jit has no option {', '.join(unknown)}: it takes {', '.join(sorted(_OPTIONS))}.")
     if isinstance(func_or_sig, types.FunctionType):
         return Kernel(func_or_sig, None, options)
     if isinstance(func_or_sig, Kernel):
@@ -205,7 +210,8 @@ def __getattr__(name: str) -> Any:
         return CudaName(name)
     host = ", ".join(entry for entry in __all__ if entry.islower())
     inside = ", ".join(sorted(entry for entry in CUDA_NAMES - VECTORS.keys() if "." not in entry))
-    raise AttributeError(f"course.cuda has no {name!r}. It offers on the host {host}; in a kernel {inside}.")
+    meant = did_you_mean(name, [*__all__, *(entry for entry in CUDA_NAMES if "." not in entry)], "cuda.")
+    raise UnknownNameError(f"course.cuda has no {name!r}.{meant} It offers on the host {host}; in a kernel {inside}.")
 
 
 def __dir__() -> list[str]:

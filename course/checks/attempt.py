@@ -16,6 +16,7 @@ import numpy.typing as npt
 from course.checks.outcome import message
 from course.checks.quiet import quiet
 from course.checks.values import type_name
+from course.errors import CourseError
 
 if TYPE_CHECKING:
     from course.profiling.profile import Profile
@@ -118,7 +119,10 @@ def _failure(error: BaseException) -> Attempt:
     if isinstance(error, (KeyboardInterrupt, _OutOfTimeError)):
         return Attempt(problem="took too long and was stopped: look for a loop that never ends", interrupted=True)
     text = message(error, _LONGEST_MESSAGE)
-    told = f"stopped with {type_name(error)}: {text}" if text else f"stopped with {type_name(error)}"
+    if isinstance(error, CourseError):
+        told = f"was stopped: {text}"  # a sentence of its own, which needs no name of a class
+    else:
+        told = f"stopped with {type_name(error)}: {text}" if text else f"stopped with {type_name(error)}"
     if isinstance(error, StepLimit):
         return Attempt(problem=told, interrupted=True)
     # Everything but an error at run time is a matter of the kernel's text and the types, whatever the shape.

@@ -10,6 +10,7 @@ from course import terms
 from course.checks.result import Result
 from course.checks.variants import Variants
 from course.checks.words import did_you_mean
+from course.errors import ArgumentValueError
 
 __all__ = ["CHAPTERS", "Check", "UnknownCheckError", "answers_another_row", "find", "names", "variant_count"]
 
@@ -40,7 +41,7 @@ class Check(Protocol):
         """Judge a student's value; `seed` picks the hidden inputs where there are some."""
 
 
-class UnknownCheckError(ValueError):
+class UnknownCheckError(ArgumentValueError):
     """A name that belongs to no check, or a variant that the check does not have."""
 
 

@@ -10,13 +10,15 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from course.errors import CourseError
+
 __all__ = ["SECONDS", "NoCompilerError", "assembler", "disassembler", "first_line", "version"]
 
 SECONDS = 120
 """A tool that runs longer than this hangs."""
 
 
-class NoCompilerError(Exception):
+class NoCompilerError(CourseError):
     """NVIDIA's compiler is not complete here, or does not know this compute capability."""
 
 

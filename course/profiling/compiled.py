@@ -19,6 +19,7 @@ from typing import Any
 
 from course import cuda
 from course.cards import card
+from course.errors import CourseError
 from course.languages.numba_kernels import numba_ptx, options
 from course.languages.ptxas import run_ptxas, usage
 from course.languages.tools import NoCompilerError, assembler, first_line, version
@@ -55,7 +56,7 @@ _HOW_TO_GET_IT = (
 )
 
 
-class NoRegistersError(RuntimeError):
+class NoRegistersError(CourseError, RuntimeError):
     """Nobody here knows the registers of this kernel; the text says who would."""
 
 

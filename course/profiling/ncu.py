@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from course import cuda
+from course.errors import CourseError
 
 __all__ = ["NoCountersError", "counters", "launch_from_file"]
 
@@ -28,7 +29,7 @@ _USUAL_PLACE = "/usr/local/cuda/bin/ncu"
 _ALIGNMENT = 256
 
 
-class NoCountersError(RuntimeError):
+class NoCountersError(CourseError, RuntimeError):
     """Counters cannot be read here; the text says why."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from course.profiling.launch_counts import Flops, LaunchCounts, Line, ratio
 from course.profiling.precision import accidental_fp64
 from course.profiling.progress import Progress
 from course.profiling.report import html, text
-from course.simulator.launch import MAX_STEPS
+from course.simulator.launch import LOOP_SECONDS, MAX_STEPS
 from course.simulator.observers import CountAndCheck
 from course.simulator.source import run
 
@@ -45,6 +46,11 @@ class Profile(LaunchCounts):
         return f"<Profile of {self.kernel}: {counts}>"
 
 
+def _loop_seconds(seconds: float) -> float:
+    """What one loop may take: more than usual where a person has asked for a longer profile."""
+    return max(LOOP_SECONDS, seconds / 2) if isinstance(seconds, (int, float)) and seconds < math.inf else LOOP_SECONDS
+
+
 def profile(
     kernel: Callable[..., Any],
     grid: int | tuple[int, ...],
@@ -63,7 +69,8 @@ def profile(
     args: NumPy arrays (changed in place, as a launch does), device arrays, numbers.
     warp_lanes: 64 groups lanes as AMD's CDNA does (a teaching model, not measured).
     shared_bytes: dynamic shared memory of a block.
-    seconds: beyond this, whole blocks are sampled and the profile says so.
+    seconds: beyond this, whole blocks are sampled and the profile says so. A `while` loop that takes half of it
+        (and 10 s at least) is taken to be endless.
     dram_block_bytes: unit of the card's DRAM reads, None where it was not measured.
     max_steps: loop iterations after which the kernel is taken to be endless.
     watch: called again and again during the run; what it raises ends the run (a grader's time limit).
@@ -81,6 +88,7 @@ def profile(
         info = run(
             kernel, grid, block, args, observer=observer, warp_lanes=warp_lanes, shared_bytes=shared_bytes,
             signature=getattr(kernel, "signature", None), budget=seconds, max_steps=max_steps, progress=tick,
+            loop_seconds=_loop_seconds(seconds),
         )  # fmt: skip
     launch, counters = info.launch, observer.counters
     executed = counters.lines

@@ -156,6 +156,8 @@ class Instruction:
     flops64: int
     count: int = 1
     """Instructions that each warp executed: more than one where an engine tells several of a line at once."""
+    leaves: bool = False
+    """Whether these lanes leave the kernel here: a `return`."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def signed(kernel: str, names: Sequence[str], kinds: list[Type], values: list[An
     for name, kind, value, declared in zip(names, kinds, values, wanted, strict=True):
         if isinstance(declared, np.dtype) and isinstance(kind, np.dtype):
             result_kinds.append(declared)
-            result_values.append(declared.type(value))
+            result_values.append(_declared(kernel, name, value, kind, declared))
             continue
         same = isinstance(declared, ArrayType) and isinstance(kind, ArrayType) and (
             (declared.dtype, declared.ndim) == (kind.dtype, kind.ndim) and declared.layout in ("A", kind.layout)
@@ -72,3 +72,15 @@ def signed(kernel: str, names: Sequence[str], kinds: list[Type], values: list[An
         result_kinds.append(kind)
         result_values.append(value)
     return result_kinds, result_values
+
+
+def _declared(kernel: str, name: str, value: Any, kind: np.dtype[Any], declared: np.dtype[Any]) -> Any:
+    """A number as a declared type: a whole number that is too large wraps, as ctypes (and so numba) makes it."""
+    lossy = {"c": "fiub", "f": "iu"}.get(kind.kind, "")
+    if declared.kind in lossy:
+        raise KernelTypeError(
+            f"{kernel}: argument {name} is {value} ({describe(kind)}), the signature says {describe(declared)}. "
+            f"Convert it yourself, with {'abs(...) or .real' if kind.kind == 'c' else 'int(...)'}, or change the "
+            "signature."
+        )
+    return np.asarray(value, kind).astype(declared)[()]

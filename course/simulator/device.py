@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from course.errors import ArgumentValueError
+
 __all__ = ["ALIGNMENT", "Addresses", "DeviceArray", "refuse_scattered"]
 
 ALIGNMENT = 256
@@ -142,7 +144,7 @@ class DeviceArray:
         if ary is None:
             return self._array.copy(order="K")
         if ary.shape != self.shape or ary.dtype != self.dtype:
-            raise ValueError(
+            raise ArgumentValueError(
                 f"cannot copy an array of shape {self.shape} and type {self.dtype} into one of shape {ary.shape} and "
                 f"type {ary.dtype}: use the same shape and type."
             )
@@ -153,7 +155,7 @@ class DeviceArray:
         """Overwrite the values with those of a host or device array of the same shape and type."""
         source = ary._array if isinstance(ary, DeviceArray) else np.asarray(ary)
         if source.shape != self.shape or source.dtype != self.dtype:
-            raise ValueError(
+            raise ArgumentValueError(
                 f"cannot copy an array of shape {source.shape} and type {source.dtype} to one of shape {self.shape} "
                 f"and type {self.dtype}: use the same shape and type."
             )
@@ -192,7 +194,7 @@ class DeviceArray:
 def refuse_scattered(array: npt.NDArray[Any], name: str) -> None:
     """Host arrays must be one piece of memory, as numba demands."""
     if not (array.flags.c_contiguous or array.flags.f_contiguous):
-        raise ValueError(
+        raise ArgumentValueError(
             f"{name} is not contiguous (shape {array.shape}, strides {array.strides}), so it cannot be copied to the "
             "device in one piece: pass np.ascontiguousarray(...) of it, or slice a device array instead."
         )

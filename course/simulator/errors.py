@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
+from course.errors import ArgumentTypeError, ArgumentValueError, CourseError
+
 __all__ = [
     "KernelTypeError",
     "LaunchConfigurationError",
     "LaunchError",
     "MisalignedAddress",
+    "NumbaMissingError",
     "StepLimit",
     "UnsupportedKernel",
 ]
 
 
-class UnsupportedKernel(Exception):
+class UnsupportedKernel(CourseError):
     """The kernel holds something that the simulator does not run. Raised before any thread starts."""
 
-    def __init__(self, message: str, *, line: int | None = None, kernel: str | None = None) -> None:
-        self.line, self.kernel = line, kernel
-        where = f"{kernel}, line {line}: " if kernel and line else f"line {line}: " if line else ""
-        super().__init__(where + message)
 
-
-class KernelTypeError(TypeError):
+class KernelTypeError(ArgumentTypeError):
     """numba cannot type the kernel for these arguments: which line, and what was wrong."""
 
 
-class LaunchConfigurationError(ValueError):
+class LaunchConfigurationError(ArgumentValueError):
     """A launch that no GPU accepts: the numbers of blocks or threads, or too much shared memory."""
 
 
-class LaunchError(RuntimeError):
+class LaunchError(CourseError, RuntimeError):
     """The kernel was stopped while it ran, as CUDA would stop it."""
 
 
@@ -39,3 +37,7 @@ class StepLimit(LaunchError):
 
 class MisalignedAddress(LaunchError):
     """A wide access at an address that is no multiple of its size: CUDA_ERROR_MISALIGNED_ADDRESS."""
+
+
+class NumbaMissingError(CourseError, RuntimeError):
+    """numba.cuda, which gives a kernel its types, cannot be loaded here."""

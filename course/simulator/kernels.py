@@ -6,6 +6,8 @@ import builtins
 import types
 from typing import Any
 
+from course.errors import ArgumentTypeError
+
 __all__ = ["lookup", "python_function"]
 
 
@@ -13,7 +15,7 @@ def python_function(kernel: Any) -> types.FunctionType:
     """The plain Python function behind a kernel of `course.cuda`, of `numba.cuda`, or itself."""
     function = getattr(kernel, "py_func", kernel)
     if not isinstance(function, types.FunctionType):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"expected a kernel (a function decorated with @cuda.jit), got {type(kernel).__name__}. "
             "Write @cuda.jit above the function."
         )

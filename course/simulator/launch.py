@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from course.errors import ArgumentTypeError, ArgumentValueError
 from course.simulator.access import Finding, Launch
 from course.simulator.errors import LaunchConfigurationError
 
-__all__ = ["MAX_STEPS", "RunInfo", "check_launch", "check_memory", "check_warp", "dimensions"]
+__all__ = [
+    "LOOP_SECONDS", "MAX_STEPS", "RunInfo", "check_launch", "check_limits", "check_memory", "check_warp", "dimensions",
+]  # fmt: skip
 
 STATIC_SHARED_BYTES = 48 * 1024
 DYNAMIC_SHARED_BYTES = 227 * 1024
@@ -21,6 +24,8 @@ LOCAL_BYTES = 512 * 1024
 
 MAX_STEPS = 2_000_000
 """Loop iterations of one batch after which a kernel is taken to be endless."""
+LOOP_SECONDS = 10.0
+"""Time of one loop, in one batch, after which it is taken to be endless."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +50,10 @@ def dimensions(name: str, value: Any) -> tuple[int, int, int]:
     """Grid or block as (x, y, z)."""
     sizes = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     if not 1 <= len(sizes) <= 3:
-        raise ValueError(f"{name} is {value!r}: expected one to three sizes.")
+        raise ArgumentValueError(f"{name} is {value!r}: expected one to three sizes.")
     for size in sizes:
         if isinstance(size, (bool, np.bool_)) or not isinstance(size, (int, np.integer)):
-            raise TypeError(f"{name} is {value!r}: expected whole numbers. Use // or math.ceil, not /.")
+            raise ArgumentTypeError(f"{name} is {value!r}: expected whole numbers. Use // or math.ceil, not /.")
     x, y, z = (*(int(size) for size in sizes), 1, 1)[:3]
     return x, y, z
 
@@ -74,7 +79,16 @@ def check_launch(grid: tuple[int, int, int], block: tuple[int, int, int]) -> Non
 def check_warp(lanes: int) -> None:
     """Refuse warps of a size that no GPU has."""
     if lanes not in (32, 64):
-        raise ValueError(f"warp_lanes is {lanes!r}: expected 32, or 64 for AMD's wavefronts.")
+        raise ArgumentValueError(f"warp_lanes is {lanes!r}: expected 32, or 64 for AMD's wavefronts.")
+
+
+def check_limits(shared_bytes: Any, max_steps: Any, budget: Any) -> None:
+    """Refuse limits that are no numbers."""
+    for name, number in (("shared_bytes", shared_bytes), ("max_steps", max_steps)):
+        if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
+            raise ArgumentTypeError(f"{name} is {number!r}: expected a whole number.")
+    if budget is not None and not isinstance(budget, (int, float)):
+        raise ArgumentTypeError(f"the time budget is {budget!r}: expected a number of seconds.")
 
 
 def check_memory(kernel: str, static: int, dynamic: int, local: int, constant: int) -> None:

@@ -11,7 +11,9 @@ import sys
 import types
 from typing import Any
 
-__all__ = ["CUDA_NAMES", "VECTORS", "CudaName", "cuda_path", "is_cuda_module", "numba_cuda", "to_numba"]
+from course.errors import OutsideKernelError
+
+__all__ = ["CUDA_NAMES", "VECTORS", "CudaName", "cuda_path", "is_cuda_module", "numba_cuda", "numba_has", "to_numba"]
 
 _PLAIN = (
     "threadIdx", "blockIdx", "blockDim", "gridDim", "grid", "gridsize", "laneid", "warpsize",
@@ -72,7 +74,7 @@ class CudaName:
 
     def __call__(self, *_: Any, **__: Any) -> Any:
         """Refuse: the name has a meaning in a kernel only."""
-        raise RuntimeError(
+        raise OutsideKernelError(
             f"cuda.{self.path} works inside a kernel only: call it in a function decorated with @cuda.jit."
         )
 
@@ -109,6 +111,11 @@ def _attribute(value: Any, path: str) -> Any:
         if value is None:
             return None
     return value
+
+
+def numba_has(path: str) -> bool:
+    """Whether `cuda.<path>` is a name of numba.cuda. Imports numba."""
+    return _attribute(numba_cuda(), path) is not None
 
 
 def to_numba(value: Any) -> Any:

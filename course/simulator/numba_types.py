@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from course.simulator.errors import KernelTypeError
 from course.simulator.names import numba_cuda, to_numba
 from course.simulator.types import ArrayType, TupleType, Type
 
-__all__ = ["numba_type", "shorten", "some_device", "type_kernel"]
+__all__ = ["numba_type", "refusal", "some_device", "type_kernel"]
 
 
 def numba_type(kind: Type) -> Any:
@@ -61,8 +62,8 @@ def some_device() -> Iterator[None]:
         dispatcher.get_current_device = original
 
 
-def shorten(error: Exception, function: types.FunctionType) -> str:
-    """numba's error in one or two lines: where, and what was wrong."""
+def refusal(error: Exception, function: types.FunctionType) -> KernelTypeError:
+    """numba's error in one or two lines, to be raised: where, and what was wrong."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     call = next((line[4:] for line in lines if line.startswith(">>> ")), None)
@@ -75,9 +76,12 @@ def shorten(error: Exception, function: types.FunctionType) -> str:
     line = getattr(getattr(error, "loc", None), "line", None)
     if line is None:
         found = re.findall(r'File "[^"]*", line (\d+)', text)
-        line = found[-1] if found else _line_of_call(function, call)
-    place = f"{function.__name__}, line {line}" if line else function.__name__
-    return f"{place}: numba cannot compile this for the given arguments. {what[:300]}"
+        line = int(found[-1]) if found else _line_of_call(function, call)
+    name = function.__name__
+    said = f"numba cannot compile this for the given arguments. {what[:300]}"
+    if line is None:
+        return KernelTypeError(f"{name}: {said}")
+    return KernelTypeError(said, line=line, kernel=name, filename=function.__code__.co_filename)
 
 
 def _line_of_call(function: types.FunctionType, call: str | None) -> int | None:

@@ -46,6 +46,7 @@ class CountAndCheck:
     def instruction(self, instruction: Instruction) -> None:
         """A statement was executed."""
         self.counters.instruction(instruction)
+        self.hazards.instruction(instruction)
 
     def finding(self, finding: Finding) -> None:
         """Something that only the engine can see."""

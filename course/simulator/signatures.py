@@ -33,7 +33,9 @@ def _normalized(signature: Any) -> Any:
     try:
         return sigutils.normalize_signature(signature)
     except Exception as error:
-        raise KernelTypeError(f"the signature {signature!r} cannot be read: {error}") from None
+        raise KernelTypeError(
+            f'the signature {signature!r} cannot be read: {error}. Write it as in "void(float32[:], int32)".'
+        ) from None
 
 
 def _type(kind: Any) -> Type:

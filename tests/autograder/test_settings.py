@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -33,7 +35,31 @@ def test_the_configuration_can_be_read_twice_and_needs_no_activated_environment(
     once = os.environ["PATH"], os.environ["PYTHONPATH"]
     prepare_environment(ROOT)
     assert (os.environ["PATH"], os.environ["PYTHONPATH"]) == once
-    assert once[0].split(os.pathsep)[1:] == ["/usr/bin"]
+    assert once[0].split(os.pathsep)[-1:] == ["/usr/bin"]
+    assert len(set(once[0].split(os.pathsep))) == len(once[0].split(os.pathsep))
+
+
+def test_nbgraders_tools_are_found_wherever_pip_puts_them(monkeypatch, tmp_path):
+    """conda on Windows: python.exe lies above the folder of alembic.exe."""
+    scripts = tmp_path / "Scripts"
+    scripts.mkdir()
+    tool = scripts / "alembic"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", "/usr/bin")
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(scripts))
+    prepare_environment(ROOT)
+    assert shutil.which("alembic") == str(tool)
+
+
+def test_a_process_started_by_full_path_finds_alembic():
+    code = "import shutil, autograder.settings as s; s.prepare_environment(s.ROOT); print(shutil.which('alembic'))"
+    bare = {k: v for k, v in os.environ.items() if k not in {"PATH", "VIRTUAL_ENV"}}
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env={**bare, "PATH": os.defpath},
+                            capture_output=True, text=True, check=True)  # fmt: skip
+    assert Path(result.stdout.strip()).parent == Path(sys.executable).parent
 
 
 def test_a_students_module_never_reaches_the_grading_folder():

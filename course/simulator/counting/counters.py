@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from course.errors import ArgumentValueError
 from course.models.coalescing import LINE_BYTES, SECTOR_BYTES
 from course.simulator.access import Access, Barrier, Batch, CopyEvent, Finding, Instruction, Kind, Launch, Site, Space
 from course.simulator.counting import lane_rules
@@ -126,7 +127,9 @@ class Counters:
 
     def __init__(self, dram_block_bytes: int | None = None, *, masks: Masks | None = None) -> None:
         if dram_block_bytes not in (None, 32, 64, 128):
-            raise ValueError(f"dram_block_bytes is {dram_block_bytes!r}: expected 32, 64, 128, or None (unknown).")
+            raise ArgumentValueError(
+                f"dram_block_bytes is {dram_block_bytes!r}: expected 32, 64, 128, or None (unknown)."
+            )
         self.dram_block_bytes = dram_block_bytes
         self.sites: tuple[SiteCounts, ...] = ()
         self.lines: dict[int, LineCounts] = {}

@@ -54,8 +54,15 @@ class Hazards:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What was found, by line; equal findings are one, with their count."""
-        return tuple(sorted(self._found.values(), key=lambda f: (f.line, f.kind, f.message)))
+        """What was found, in the order in which to mend it; equal findings are one, with their count.
+
+        The barrier that ends a race between warps orders the lanes of each warp as well, so what that race would say
+        again about the same store is left out. Lanes of one warp come last, everything else by line.
+        """
+        races = {(found.array, other) for (kind, _, other, *_), found in self._found.items() if kind == "shared-race"}
+        left = [found for (kind, _, other, *_), found in self._found.items()
+                if kind != "missing-syncwarp" or (found.array, other) not in races]  # fmt: skip
+        return tuple(sorted(left, key=lambda f: (f.kind == "missing-syncwarp", f.line, f.kind, f.message)))
 
     def begin(self, launch: Launch) -> None:
         """Start checking a launch."""
@@ -79,6 +86,7 @@ class Hazards:
         shadow = Shadow(0, self._launch.shared_bytes, atomics=self._shared_atomics)
         self._classes = BlockClasses(count, shadow)
         self._split_by: MaskRows | None = None
+        self._left: dict[int, npt.NDArray[np.bool_]] = {}
 
     def access(self, access: Access, lanes: Lanes | None = None) -> None:
         """Check one memory instruction against the past, and remember it.
@@ -141,7 +149,12 @@ class Hazards:
             self._landing = False
 
     def instruction(self, instruction: Instruction) -> None:
-        """Arithmetic disturbs nobody."""
+        """Arithmetic disturbs nobody. Threads that leave early are remembered: others may wait for their stores."""
+        if instruction.leaves and instruction.mask is not None:
+            shape = instruction.shape[:3]
+            some = np.broadcast_to(squeeze(instruction.mask).any(axis=3), shape).ravel()
+            known = self._left.get(instruction.line)
+            self._left[instruction.line] = some if known is None else known | some
 
     def finding(self, finding: Finding) -> None:
         """Keep what the engine found itself."""
@@ -219,7 +232,8 @@ class Hazards:
             thread = self._thread_of(*divmod(flat, lanes))
             other_site = self._launch.sites[other_index]
             if row == UNINITIALISED:
-                self._add(describe_uninitialised(site, thread, count), site.line, site.array)
+                left = self._left_before_storing(site, flat // lanes)
+                self._add(describe_uninitialised(site, thread, count, left), site.line, site.array)
                 continue
             kind = row % 4
             if kind == STORE and site.kind == "store" and self._same_constant(site, other_site):
@@ -235,6 +249,16 @@ class Hazards:
                 other_thread = Thread(other, thread.block)
             finding = describe_conflict(site, thread, other_site, other_thread, row // 4, kind, count)
             self._add(finding, other_site.line, site.array)
+
+    def _left_before_storing(self, load: Site, block: int) -> int | None:
+        """Line of the `return` by which threads of the block left before a store to the array that others read."""
+        stores = [
+            s.line
+            for s in self._launch.sites
+            if s.kind == "store" and (s.space, s.array, s.function) == ("shared", load.array, load.function)
+        ]
+        return next((line for line in sorted(self._left)
+                     if self._left[line][block] and line < max(stores, default=0)), None)  # fmt: skip
 
     def _thread_of(self, block: int, lane: int) -> Thread:
         """The thread at `lane` of block number `block` of the batch."""

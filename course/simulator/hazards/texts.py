@@ -57,10 +57,16 @@ def describe_conflict(
     return Finding(kind, site.line, message, remedy, thread.lane, thread.block, site.array, count)
 
 
-def describe_uninitialised(site: Site, thread: Any, count: int) -> Finding:
-    """A load of shared memory that no thread has written."""
+def describe_uninitialised(site: Site, thread: Any, count: int, left: int | None = None) -> Finding:
+    """A load of shared memory that no thread has written. left: line where threads left that should have written."""
     message = f"Thread {thread.lane} reads {site.text}, but no thread of its block has written that element."
     remedy = f"Shared memory starts with arbitrary contents: write every element of {site.array} before it is read."
+    if left is not None:
+        message += f" Threads of the block left the kernel by the return on line {left}, before they stored their part."
+        remedy = (
+            f"Take the return on line {left} out: let every thread come to the stores (of 0, where it has nothing to "
+            "load) and to the barriers, and put its condition around the last store only."
+        )
     return Finding("uninitialised-shared", site.line, message, remedy, thread.lane, thread.block, site.array, count)
 
 

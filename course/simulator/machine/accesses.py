@@ -204,7 +204,9 @@ def _store_parameter(program: Program, index: int) -> Step:
         known = state.calls.setdefault(key, {})
         for place, get in enumerate(gets):
             value, old = get(state), known.get(offset + place * width_of(kind))
-            known[offset + place * width_of(kind)] = value if mask is None or old is None else np.where(mask, value, old)
+            known[offset + place * width_of(kind)] = (
+                value if mask is None or old is None else np.where(mask, value, old)
+            )
 
     return hand
 

@@ -318,7 +318,9 @@ def _take_through(code: Code, state: State) -> None:
 def _regions(program: Program, arrays: Sequence[Argument]) -> tuple[Region, ...]:
     """The arrays, and the module's own variables, as bytes at device addresses."""
     found = [
-        Region(a.name, a.address, a.array.reshape(-1, order="A").view(np.uint8) if a.array.size else np.empty(0, np.uint8))
+        Region(
+            a.name, a.address, a.array.reshape(-1, order="A").view(np.uint8) if a.array.size else np.empty(0, np.uint8)
+        )
         for a in arrays
     ]
     for name, address in stepping.addresses_of(program).items():

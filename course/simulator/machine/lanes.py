@@ -143,7 +143,7 @@ class State:
     def executed(self, line: int, mask: Mask, flops: tuple[int, int, int], count: int) -> None:
         """Instructions of one line."""
         if self.observer is not None:
-            self.observer.instruction(Instruction(line, mask, self.shape, *flops, count))
+            self.observer.instruction(Instruction(line, mask, self.shape, *flops, count=count))
 
     def barrier(self, line: int, kind: Any, mask: Mask) -> None:
         """A barrier or a fence."""

@@ -85,7 +85,9 @@ class Memory:
                 return found.reshape(*self.shape[:3], -1), wrong
             if not raw.size:
                 return np.zeros(addresses.shape, dtype), wrong
-            places = (self.rows(space) * (raw.shape[1] >> shift)) + np.clip(addresses >> shift, 0, raw.shape[1] // size - 1)
+            places = (self.rows(space) * (raw.shape[1] >> shift)) + np.clip(
+                addresses >> shift, 0, raw.shape[1] // size - 1
+            )
             return self._typed(raw, dtype).take(places), wrong
         low, high = self._span(addresses, mask)
         for region in self.regions:
@@ -130,14 +132,18 @@ class Memory:
         low, high = self._span(addresses, mask)
         for region in self.regions:
             if region.address <= low and high + size <= region.address + len(region.buffer):
-                self._write(self._typed(region.buffer, values.dtype), (addresses - region.address) >> shift, values, mask)
+                self._write(
+                    self._typed(region.buffer, values.dtype), (addresses - region.address) >> shift, values, mask
+                )
                 return None
         nowhere = lanes_of(mask, self.shape).copy()
         for region in self.regions:
             inside = (addresses >= region.address) & (addresses + size <= region.address + len(region.buffer))
             here = lanes_of(mask, self.shape) & inside
             if here.any():
-                self._write(self._typed(region.buffer, values.dtype), (addresses - region.address) >> shift, values, here)
+                self._write(
+                    self._typed(region.buffer, values.dtype), (addresses - region.address) >> shift, values, here
+                )
                 nowhere &= ~inside
         return nowhere if nowhere.any() else None
 

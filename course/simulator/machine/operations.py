@@ -471,9 +471,7 @@ _COMPARE: dict[str, Callable[[Value, Value], Value]] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
     "lo": operator.lt, "ls": operator.le, "hi": operator.gt, "hs": operator.ge,
 }  # fmt: skip
-_COMBINE: dict[str, Callable[[Value, Value], Value]] = {
-    "and": operator.and_, "or": operator.or_, "xor": operator.xor
-}
+_COMBINE: dict[str, Callable[[Value, Value], Value]] = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}
 
 
 def comparison(name: str, kind: str) -> Callable[[Value, Value], Value]:

@@ -223,9 +223,9 @@ def reads_and_writes(program: Program, index: int) -> tuple[list[int], list[int]
 
     operands = list(instruction.operands)
     writes: list[int] = []
-    if instruction.opcode in BARRIERS and "red" in instruction.modifiers:
-        writes = numbers(operands.pop(0))
-    elif operands and instruction.opcode not in NO_RESULT and not isinstance(operands[0], Address):
+    if (instruction.opcode in BARRIERS and "red" in instruction.modifiers) or (
+        operands and instruction.opcode not in NO_RESULT and not isinstance(operands[0], Address)
+    ):
         writes = numbers(operands.pop(0))
     if instruction.second is not None:
         writes += numbers(instruction.second)

@@ -23,7 +23,9 @@ __all__ = [
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _LABEL = re.compile(r"([\w$%]+)\s*:(?!:)")
 _NAME = r"[\w$%.]+"
-_VARIABLE = re.compile(rf"(?:\.v(?P<vector>\d)\s+)?\.(?P<type>[a-z]\w*)\s+(?P<name>[\w$%]+)\s*(?P<sizes>(?:\[\s*\d*\s*\])*)")
+_VARIABLE = re.compile(
+    r"(?:\.v(?P<vector>\d)\s+)?\.(?P<type>[a-z]\w*)\s+(?P<name>[\w$%]+)\s*(?P<sizes>(?:\[\s*\d*\s*\])*)"
+)
 _SPECIAL = re.compile(
     r"%(?:n?tid|n?ctaid|laneid|n?warpid|n?smid|gridid|lanemask_\w+|clock\w*|globaltimer\w*|dynamic_smem_size|total_smem_size"
     r"|(?:is_explicit_)?cluster\w*|nclusterid|aggr_smem_size|envreg\d+|current_graph_exec)(?:\.[xyzw])?$"

@@ -68,7 +68,9 @@ def rewrite(program: Program, machine: Iterable[MachineAccess]) -> tuple[Rewrite
             gone = [a for a in gone if a not in members]
             _join(program, members)
             verb = "loads" if access.opcode == "ld" else "stores"
-            found.append(_say(program, access, "joined", f"{len(members)} {verb} joined into one {wide}-byte {verb[:-1]}."))
+            found.append(
+                _say(program, access, "joined", f"{len(members)} {verb} joined into one {wide}-byte {verb[:-1]}.")
+            )
         for access in gone:
             program.telling[access.index] = None
             verb = "load" if access.opcode == "ld" else "store"

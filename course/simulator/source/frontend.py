@@ -7,10 +7,11 @@ first thread starts, with the construct and its line.
 from __future__ import annotations
 
 import ast
-import inspect
+import contextlib
+import functools
 import linecache
-import textwrap
 import types
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -30,8 +31,6 @@ class Source:
     filename: str
     lines: tuple[str, ...]
     first_line: int
-    indent: int
-    """Columns taken off every line before parsing."""
 
     @property
     def name(self) -> str:
@@ -55,82 +54,121 @@ def read_source(kernel: Any) -> Source:
     function, or when it holds a construct that cannot be simulated.
     """
     function = python_function(kernel)
-    name = function.__name__
-    linecache.checkcache(function.__code__.co_filename)
-    try:
-        if function.__code__.co_filename == "<string>":
-            # Made by exec. Python 3.13 would give the text of `python -c`, which has that file name too.
-            raise OSError("no text")
-        raw, first_line = inspect.getsourcelines(function)
-    except (OSError, TypeError):
+    name, filename = function.__name__, function.__code__.co_filename
+    linecache.checkcache(filename)
+    # Functions made by exec have this file name; Python 3.13 would give the text of `python -c`, which has it too.
+    lines = [] if filename == "<string>" else linecache.getlines(filename, function.__globals__)
+    if not lines:
         raise UnsupportedKernel(
             f"the text of {name} cannot be found (it was made by exec or typed at a bare prompt). The simulator "
             "reads the source: write the kernel in a notebook cell or in a file."
-        ) from None
-    first_line = max(first_line, 1)
-    dedented = textwrap.dedent("".join(raw))
-    indent = len(raw[0].rstrip("\n")) - len(dedented.split("\n", 1)[0])
-    try:
-        module = ast.parse(dedented)
-    except SyntaxError:
-        module = ast.Module([], [])
-    tree = next((node for node in module.body if isinstance(node, ast.FunctionDef)), None)
-    if tree is None:
-        raise UnsupportedKernel(f"{name} is no `def` function: write the kernel as `def {name}(...):`.")
-    ast.increment_lineno(module, first_line - 1)
-    lines = tuple(line.rstrip("\n") for line in raw)
-    source = Source(function, tree, function.__code__.co_filename, lines, first_line, indent)
-    _refuse_unsupported(source)
-    if not _same_code(tree, function):
-        raise UnsupportedKernel(
-            f"the text of {name} has changed since it was loaded: run the cell (or import the file) again.",
-            line=tree.lineno,
         )
-    return source
+    if name == "<lambda>":
+        raise UnsupportedKernel(f"{name} is no `def` function: write the kernel as `def name(...):`.")
+    text = "".join(lines)
+    candidates = _definitions(function, text)
+    running = next((found for found in candidates if _compiles_to(function, text, *found)), None)
+    if running is not None or candidates:
+        source = _source(function, (running or candidates[0])[0], lines)
+        _refuse_unsupported(source)
+        if running is not None:
+            return source
+    raise UnsupportedKernel(
+        f"the text of {name} has changed since it was loaded: run the cell (or import the file) again.",
+        line=function.__code__.co_firstlineno,
+        filename=filename,
+    )
 
 
-def _same_code(tree: ast.FunctionDef, function: types.FunctionType) -> bool:
-    """Whether this text compiles to the function that is running (a file may have been edited meanwhile)."""
-    free = function.__code__.co_freevars
-    bare = ast.FunctionDef(**{field: getattr(tree, field) for field in tree._fields if hasattr(tree, field)})
-    bare.decorator_list, bare.returns = [], None
-    ast.copy_location(bare, tree)
-    wrapped: ast.stmt = bare
-    if free:
-        assigned = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(0)) for name in free]
-        empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        wrapped = ast.FunctionDef("_closure", empty, [*assigned, bare], [], **_type_params())
-    flags = function.__code__.co_flags & 0x1FF0000  # `from __future__` switches of the function's file
-    used = [name for name in function.__code__.co_names if name in function.__globals__]
-    modules = [name for name in used if isinstance(function.__globals__[name], types.ModuleType)]
-    running = function.__code__
-    # The compiler treats attributes of names that the same file imports differently: try each case.
-    for imported in ([], modules, used):
-        imports: list[ast.stmt] = [ast.Import([ast.alias(name)]) for name in imported]
-        module = ast.fix_missing_locations(ast.Module([*imports, wrapped], []))
-        code = compile(module, running.co_filename, "exec", flags=flags, dont_inherit=True)
-        found = _find_code(code, tree.name)
-        if found is not None and _essence(found) == _essence(running):
-            return True
-    return False
+def _source(function: types.FunctionType, tree: ast.FunctionDef, lines: list[str]) -> Source:
+    first_line = _first_line(tree)
+    own = tuple(line.rstrip("\n") for line in lines[first_line - 1 : tree.end_lineno])
+    return Source(function, tree, function.__code__.co_filename, own, first_line)
+
+
+_Definition = tuple[ast.FunctionDef, ast.stmt]
+"""A function in a file or cell, and the statement of the module that holds it."""
+
+
+def _definitions(function: types.FunctionType, text: str) -> list[_Definition]:
+    """Functions of this name in the text, first the one at the function's own line: the text may have been edited."""
+    code = function.__code__
+    found = (one for one in _parsed(text) if one[0].name == code.co_name)
+    return sorted(found, key=lambda one: _first_line(one[0]) != code.co_firstlineno)
+
+
+def _compiles_to(function: types.FunctionType, text: str, definition: ast.FunctionDef, statement: ast.stmt) -> bool:
+    """Whether this definition is that of the function that is running."""
+    running = _essence(function.__code__)
+    return any(_essence(code) == running for code in _compiled(text, definition, statement, function.__code__))
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(text: str) -> tuple[_Definition, ...]:
+    """Every function of a text."""
+    with _no_warnings():
+        try:
+            module = ast.parse(text)
+        except (SyntaxError, ValueError):
+            return ()
+    return tuple(
+        (node, statement)
+        for statement in module.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.FunctionDef)
+    )
+
+
+def _compiled(
+    text: str, definition: ast.FunctionDef, statement: ast.stmt, running: types.CodeType
+) -> Iterator[types.CodeType]:
+    """What a definition compiles to: in the whole text, and in its statement alone, as notebooks run a cell.
+
+    The two may differ: the compiler treats attributes of names that the same module imports in another way.
+    """
+    flags = running.co_flags & _FUTURE_FLAGS | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    for compiled, source in ((_text_code, text), (_code_of, ast.Module([statement], []))):
+        for code in compiled(source, running.co_filename, flags):
+            if code.co_name == definition.name and code.co_firstlineno == _first_line(definition):
+                yield code
+
+
+def _code_of(source: Any, filename: str, flags: int) -> tuple[types.CodeType, ...]:
+    """Every piece of code in what a text or tree compiles to."""
+    with _no_warnings():
+        try:
+            found = [compile(source, filename, "exec", flags=flags, dont_inherit=True)]
+        except (SyntaxError, ValueError):
+            return ()
+    for code in found:  # grows while it is read
+        found.extend(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return tuple(found)
+
+
+_text_code = functools.lru_cache(maxsize=64)(_code_of)
+"""The same, remembered: a file may hold many kernels."""
+
+
+_FUTURE_FLAGS = 0x1FF0000
+"""`from __future__` switches of a function's file, among the flags of its code."""
+
+
+def _first_line(definition: ast.FunctionDef) -> int:
+    """Line of the first decorator, or of the `def`."""
+    return min([definition.lineno, *(decorator.lineno for decorator in definition.decorator_list)])
 
 
 def _essence(code: types.CodeType) -> tuple[Any, ...]:
     constants = repr([constant for constant in code.co_consts if not isinstance(constant, types.CodeType)])
-    return code.co_names, code.co_varnames, constants, code.co_code
+    return code.co_names, code.co_varnames, code.co_freevars, constants, code.co_code
 
 
-def _type_params() -> dict[str, Any]:
-    return {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
-
-
-def _find_code(code: types.CodeType, name: str) -> types.CodeType | None:
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found = constant if constant.co_name == name else _find_code(constant, name)
-            if found is not None:
-                return found
-    return None
+@contextlib.contextmanager
+def _no_warnings() -> Iterator[None]:
+    """Python has warned about the text already, when it ran it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 # What a kernel may hold. Everything else is refused by name.
@@ -176,6 +214,7 @@ def _refuse_unsupported(source: Source) -> None:
             "*args, **kwargs, `*` and `/` in the parameters are not supported: name every parameter.",
             line=source.tree.lineno,
             kernel=source.name,
+            filename=source.filename,
         )
     for node in _nodes(source.tree.body):
         if isinstance(node, (ast.stmt, ast.expr)) and not isinstance(node, _STATEMENTS + _EXPRESSIONS):
@@ -184,12 +223,14 @@ def _refuse_unsupported(source: Source) -> None:
                 f"{what} is not supported in a kernel: {_shortened(source.text(node))}",
                 line=node.lineno,
                 kernel=source.name,
+                filename=source.filename,
             )
         if isinstance(node, (ast.For, ast.While)) and node.orelse:
             raise UnsupportedKernel(
                 "`else` of a loop is not supported: use a flag variable.",
                 line=node.orelse[0].lineno,
                 kernel=source.name,
+                filename=source.filename,
             )
 
 

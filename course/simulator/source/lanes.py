@@ -154,6 +154,9 @@ class State:
     written: list[Any]
     """For each variable the mask it was assigned under, or MIXED."""
     max_steps: int
+    loop_seconds: float
+    """What one loop of the batch may take, unless its end is known."""
+    clock: Callable[[], float]
     tick: Callable[[], None]
     """Called now and then: progress, time budget; may raise."""
     live: Mask = None
@@ -165,6 +168,8 @@ class State:
     result: Any = UNBOUND
     epoch: Any = 0
     steps: int = 0
+    line: int = 0
+    """Line of the statement that runs."""
     findings: dict[tuple[str, int, str | None], Finding] = field(default_factory=dict)
     memory: dict[Any, Any] = field(default_factory=dict)
     """Shared and local arrays of this batch, by the place that declares them."""
@@ -180,21 +185,27 @@ class State:
         """Blocks in this batch."""
         return self.shape[0] * self.shape[1] * self.shape[2]
 
-    def step(self, line: int) -> None:
-        """One iteration of a loop; stops a kernel that does not end."""
+    def step(self, line: int, since: float | None = None) -> None:
+        """One iteration of a loop; stops a kernel that does not end.
+
+        since: when a loop started that may have no end (by `clock`); None for one whose end is known and near.
+        """
         self.steps += 1
-        if self.steps > self.max_steps:
+        self.line = line
+        if self.steps > self.max_steps or (since is not None and self.clock() - since > self.loop_seconds):
             raise StepLimit(
-                f"line {line}: the loops of this kernel ran {self.max_steps:,} iterations without an end. "
-                "Check the condition of the loop at this line: does every thread reach its end?"
+                f"the loops of this kernel ran {self.steps - 1:,} iterations without an end. Check the condition of "
+                "the loop at this line: does every thread reach its end? If it must run this long, try a smaller "
+                "input.",
+                line=line,
             )
         if self.steps % 16 == 0:
             self.tick()
 
-    def executed(self, line: int, mask: Mask, flops: tuple[int, int, int]) -> None:
+    def executed(self, line: int, mask: Mask, flops: tuple[int, int, int], leaves: bool = False) -> None:
         """Tell the observer that lanes executed something."""
         if self.observer is not None:
-            self.observer.instruction(Instruction(line, mask, self.shape, *flops))
+            self.observer.instruction(Instruction(line, mask, self.shape, *flops, leaves))
 
     def thread_index(self, axis: str) -> npt.NDArray[np.int32]:
         """threadIdx.x, .y or .z of every lane, (1, 1, 1, T)."""

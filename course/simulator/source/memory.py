@@ -112,7 +112,7 @@ def locate(
             if not 0 <= number < size:
                 index, wrong = _wrapped(state, mask, view, indices, axis, line, literal)
                 outside = wrong if outside is None else outside if wrong is None else outside | wrong
-                number = int(index)
+                number = int(index) if 0 <= int(index) < size else 0  # no lane gets there
             element = element + number * stride
             continue
         low, high = state.range_of(index)
@@ -335,6 +335,7 @@ def index_record(state: State, mask: Mask, view: View, indices: Sequence[Value],
 def part(view: View, state: State, mask: Mask, indices: Sequence[Any], line: int, literal: bool) -> View:
     """`A[i]`, `A[i, 2:5]`: a view with fewer or shorter axes. Indices are lane values or `slice` objects of them."""
     offset, shape, strides = view.offset, [], []
+    nowhere: Any = None
     for axis in range(len(view.shape)):
         size, stride = view.shape[axis], view.strides[axis]
         index = indices[axis] if axis < len(indices) else slice(None, None, None)
@@ -345,10 +346,13 @@ def part(view: View, state: State, mask: Mask, indices: Sequence[Any], line: int
             strides.append(stride * step)
         else:
             one = replace(view, offset=0, shape=(size,), strides=(stride,))
-            term, inside, _ = locate(state, mask, one, [index], line, literal)
-            if inside is DEAD:
-                term = 0
+            term, _, outside = locate(state, mask, one, [index], line, literal)
+            if outside is not None:
+                term = np.where(outside, 0, term)[()]
+                nowhere = outside if nowhere is None else nowhere | outside
             offset = offset + term
+    if nowhere is not None:  # a row that does not exist has no elements
+        shape = [np.where(nowhere, 0, size)[()] for size in shape]
     return replace(view, offset=offset, shape=tuple(shape), strides=tuple(strides))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from course.errors import ArgumentValueError
 from course.simulator.access import ArrayInfo, Launch
 from course.simulator.device import Addresses, DeviceArray
 from course.simulator.errors import KernelTypeError
@@ -43,7 +44,7 @@ def place(program: Program, values: list[Any]) -> tuple[list[Any], list[View], l
             work = value
             if name not in program.read_only:
                 if not value.flags.writeable:
-                    raise ValueError(f"argument {name} is read-only: the kernel may write to it. Pass a copy.")
+                    raise ArgumentValueError(f"argument {name} is read-only: the kernel may write to it. Pass a copy.")
                 work = value.copy(order="K")
                 copies.append((partial(np.copyto, value), work))
             buffer = work.reshape(-1, order="A").view(np.uint8) if work.size else np.empty(0, np.uint8)

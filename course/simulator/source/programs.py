@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
+from course.errors import ArgumentTypeError
 from course.simulator.arguments import signed, typed
 from course.simulator.kernels import python_function
 from course.simulator.source.compiler.engine import compile_kernel
@@ -29,7 +30,7 @@ def prepare(kernel: Any, args: Sequence[Any], signature: Any = None) -> tuple[Pr
     if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
         read_source(kernel)  # says why, with the line
     if len(args) != len(names):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"{function.__name__} takes {len(names)} argument(s) ({', '.join(names)}), got {len(args)}."
         )  # fmt: skip
     values, kinds = typed(args, names)

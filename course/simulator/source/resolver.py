@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.errors import KernelTypeError
+from course.simulator.errors import NumbaMissingError
 from course.simulator.names import to_numba
-from course.simulator.numba_types import shorten, type_kernel
+from course.simulator.numba_types import refusal, type_kernel
 from course.simulator.types import Type
 
 __all__ = ["Resolver", "cache_folder", "resolver"]
@@ -129,7 +129,7 @@ def _context() -> Iterator[Any]:
         context = cuda_target.typing_context
         context.refresh()
     except Exception as error:
-        raise RuntimeError(
+        raise NumbaMissingError(
             f"numba.cuda, which gives a kernel its types, cannot be loaded here ({type(error).__name__}: {error}). "
             "Install the versions of numba, numba-cuda and numpy that this course names."
         ) from error
@@ -183,4 +183,4 @@ def _validate(function: types.FunctionType, arguments: list[Type]) -> None:
     except Exception as error:
         # Older versions look for NVIDIA's compiler once the types are settled: types are all we ask for.
         if type(error).__name__ != "NvvmSupportError":
-            raise KernelTypeError(shorten(error, function)) from None
+            raise refusal(error, function) from None

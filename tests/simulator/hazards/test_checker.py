@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import float32
 
+from course import cuda, profile
 from course.simulator.access import Access, ArrayInfo, Barrier, Batch, Finding, Launch, Site
 from course.simulator.hazards import shadow as shadow_module
 from course.simulator.hazards.checker import Hazards
@@ -230,7 +232,7 @@ def test_atomics_do_not_race_with_each_other_but_with_plain_accesses() -> None:
     s = Script()
     assert kinds(s.atomic("y", 0 * s.lane).load("y", 0 * s.lane)) == [("global-race", 2)]
     s = Script()
-    assert kinds(s.store("s", s.lane).atomic("s", 0 * s.lane)) == [("missing-syncwarp", 2), ("shared-race", 2)]
+    assert kinds(s.store("s", s.lane).atomic("s", 0 * s.lane)) == [("shared-race", 2)]
     s = Script()
     assert kinds(s.store("s", s.lane).barrier().atomic("s", 0 * s.lane).barrier().load("s", 0 * s.lane)) == []
 
@@ -302,3 +304,83 @@ def test_shadows_stay_within_their_limit(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(shadow_module, "MAX_WORDS", 16)
     s = Script()
     assert kinds(s.store("y", s.i)) == []  # beyond the limit nothing is checked, and nothing breaks
+
+
+# ---- causes and remedies --------------------------------------------------------------------------------
+
+
+def found_in(kernel, size, grid=2, block=64):
+    return profile(kernel, grid, block, np.ones(size, np.float32), np.zeros(size, np.float32)).findings
+
+
+def test_a_missing_block_barrier_is_not_also_called_a_missing_syncwarp():
+    @cuda.jit
+    def unordered(x, y):
+        t = cuda.shared.array(64, float32)
+        i, j = cuda.grid(1), cuda.threadIdx.x
+        t[j] = x[i]
+        y[i] = t[j ^ 1]
+        y[i] += t[63 - j] + t[j ^ 1]
+
+    (finding,) = found_in(unordered, 128)
+    assert finding.kind == "shared-race" and "syncthreads" in finding.remedy and "syncwarp" not in finding.remedy
+
+
+def test_syncwarp_is_the_remedy_where_a_warp_is_enough():
+    @cuda.jit
+    def pairs(x, y):
+        t = cuda.shared.array(64, float32)
+        i, j = cuda.grid(1), cuda.threadIdx.x
+        t[j] = x[i]
+        y[i] = t[j ^ 1]
+
+    (finding,) = found_in(pairs, 128)
+    assert finding.kind == "missing-syncwarp" and "syncwarp" in finding.remedy
+
+
+def test_a_race_between_warps_comes_before_lanes_of_one_warp():
+    @cuda.jit
+    def two_arrays(x, y):
+        a = cuda.shared.array(64, float32)
+        b = cuda.shared.array(64, float32)
+        i, j = cuda.grid(1), cuda.threadIdx.x
+        a[j] = x[i]
+        y[i] = a[j ^ 1]
+        b[j] = x[i]
+        y[i] += b[63 - j]
+
+    assert [finding.kind for finding in found_in(two_arrays, 128)] == ["shared-race", "missing-syncwarp"]
+
+
+def test_an_early_return_is_named_as_the_cause_of_elements_that_nobody_wrote():
+    @cuda.jit
+    def early(x, y):
+        t = cuda.shared.array(64, float32)
+        i, j = cuda.grid(1), cuda.threadIdx.x
+        if i >= x.size:
+            return
+        t[j] = x[i]
+        cuda.syncthreads()
+        y[i] = t[63 - j]
+
+    (finding,) = found_in(early, 100)
+    line = early.py_func.__code__.co_firstlineno + 5
+    assert finding.kind == "uninitialised-shared" and finding.block == (1, 0, 0)
+    assert f"by the return on line {line}" in finding.message
+    assert finding.remedy.startswith(f"Take the return on line {line} out")
+
+
+def test_a_return_after_the_stores_is_no_cause():
+    @cuda.jit
+    def late(x, y):
+        t = cuda.shared.array(64, float32)
+        i, j = cuda.grid(1), cuda.threadIdx.x
+        if j < 32:
+            t[j] = x[0]
+        cuda.syncthreads()
+        if i >= x.size:
+            return
+        y[i] = t[j]
+
+    (finding,) = found_in(late, 100)
+    assert finding.kind == "uninitialised-shared" and "return" not in finding.message + finding.remedy

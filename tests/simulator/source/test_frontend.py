@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import math
 import sys
+import textwrap
 import types
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -22,6 +25,8 @@ from tests.simulator.runs import launch, line_of
 
 X = np.arange(100, dtype=np.float32)
 WIDTH = 7
+TESTS = Path(__file__).parents[2]
+ROOT = TESTS.parent
 
 # ---- sources --------------------------------------------------------------------------------------
 
@@ -87,6 +92,107 @@ def test_a_file_edited_after_its_import_is_refused(tmp_path, monkeypatch):
     with pytest.raises(UnsupportedKernel, match="has changed since it was loaded"):
         read_source(module.k)
     del sys.modules["edited_kernel"]
+
+
+FACTORY = """from __future__ import annotations
+
+def make():
+    class Kernels:
+{kernel}
+    return Kernels.{name}
+"""
+DOCSTRING = '''"""One line.
+
+            Indented further than the rest,
+    and less.
+        """
+'''
+
+
+def kernels_of_the_suite():
+    """(file, name, text without decorators) of every kernel and device function in the tests and in course.kernels."""
+    for file in sorted(path for folder in (ROOT / "course" / "kernels", TESTS) for path in folder.rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text if "cuda.jit" in text else "")):
+            if isinstance(node, ast.FunctionDef) and any("jit" in ast.unparse(d) for d in node.decorator_list):
+                lines = text.splitlines()[node.lineno - 1 : node.end_lineno]
+                yield file.name, node.name, textwrap.dedent("\n".join(lines))
+
+
+def test_every_kernel_of_the_suite_is_read_inside_an_indented_factory_with_a_long_docstring(tmp_path):
+    """Only a text that differs is refused: a docstring of several lines is a string that must not be dedented."""
+    read = 0
+    for number, (file, name, text) in enumerate(kernels_of_the_suite()):
+        definition = ast.parse(text).body[0]
+        definition.args.defaults, definition.returns = [], None
+        plain = ast.unparse(definition)
+        if definition.body[0].lineno > definition.lineno:
+            head, body = plain.split("\n", 1)
+            plain = f"{head}\n    {DOCSTRING}{body}"
+        path = tmp_path / f"factory_{number}_{file}"
+        path.write_text(FACTORY.format(kernel=textwrap.indent(plain, " " * 8), name=name))
+        namespace = {"__name__": path.stem}
+        exec(compile(path.read_text(), str(path), "exec"), namespace)
+        try:
+            source = read_source(namespace["make"]())
+        except UnsupportedKernel as refusal:
+            assert "not supported" in str(refusal), f"{file}: {name}: {refusal}"  # those that are wrong on purpose
+            continue
+        assert source.name == name and source.lines[0].lstrip().startswith("def ")
+        read += 1
+    assert read > 400
+
+
+def test_numbas_documented_matmul_runs_in_a_class():
+    class Example:
+        @cuda.jit
+        def fast_matmul(A, B, C):  # noqa: N803, N805
+            """
+            Perform matrix multiplication of C = A * B using CUDA shared memory.
+
+            Reference: https://stackoverflow.com/a/64198479/13697228 by @RobertCrovella
+            """
+            sA = cuda.shared.array(shape=(4, 4), dtype=float32)  # noqa: N806
+            x, y = cuda.grid(2)
+            tx = cuda.threadIdx.x
+            ty = cuda.threadIdx.y
+            sA[ty, tx] = 0
+            if y < A.shape[0] and tx < A.shape[1]:
+                sA[ty, tx] = A[y, tx]
+            cuda.syncthreads()
+            if y < C.shape[0] and x < C.shape[1]:
+                C[y, x] = sA[ty, tx] + B[y, x]
+
+    a = np.arange(16, dtype=np.float32).reshape(4, 4)
+    c = np.zeros_like(a)
+    launch(Example.fast_matmul, a, a, c, block=(4, 4))
+    np.testing.assert_array_equal(c, 2 * a)
+
+
+def test_a_module_that_is_imported_and_one_that_is_set_at_run_time_are_both_known(tmp_path, monkeypatch):
+    file = tmp_path / "half_imported.py"
+    file.write_text(
+        "import math\nfrom course import cuda\ncuda = cuda\n@cuda.jit\ndef k(x):\n    i = cuda.grid(1)\n"
+        "    if i < x.size:\n        x[i] = math.sqrt(x[i]) + np.float32(other.pi)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = importlib.import_module("half_imported")
+    module.np, module.other = np, math
+    x = X.copy()
+    launch(module.k, x)
+    np.testing.assert_allclose(x, np.sqrt(X) + np.float32(math.pi))
+    del sys.modules["half_imported"]
+
+
+def test_lines_added_above_a_kernel_do_not_change_its_text(tmp_path, monkeypatch):
+    file = tmp_path / "moved_kernel.py"
+    text = "from course import cuda\n@cuda.jit\ndef k(x):\n    x[0] = 1\n"
+    file.write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = importlib.import_module("moved_kernel")
+    file.write_text("# one\n# two\n" + text)
+    assert read_source(module.k).first_line == 4
+    del sys.modules["moved_kernel"]
 
 
 def test_a_kernel_made_by_exec_says_why_it_cannot_run():
@@ -399,7 +505,7 @@ MISTYPED = [
     (t_two_types, "(?s)variable v is .* on one way"),
     (t_shape_not_constant, "constant"),
     (t_shape_arithmetic, "outside the kernel"),
-    (t_no_such_math, "math.nothing"),
+    (t_no_such_math, "math has no nothing"),
     (t_np_sqrt, "math.sqrt"),
     (t_return_value, "cannot return"),
     (t_atomic_type, "atomic"),

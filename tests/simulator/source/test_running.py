@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import itertools
 
 import numpy as np
 import pytest
@@ -63,6 +64,57 @@ def test_an_endless_loop_stops_and_names_its_line():
 
     with pytest.raises(StepLimit, match=f"line {line_of(endless, 'while')}:"):
         launch(endless, X.copy(), block=32, max_steps=1000)
+
+
+def seconds_per_look(step):
+    """A clock that goes on by `step` whenever somebody looks."""
+    return (step * n for n in itertools.count()).__next__
+
+
+def test_a_while_loop_without_an_end_stops_after_ten_seconds_with_the_sentence_of_the_step_limit():
+    @cuda.jit
+    def endless(x):
+        i = cuda.grid(1)
+        while x[0] == 0:
+            i += 1
+        x[0] = i
+
+    said = []
+    for limits in ({"clock": seconds_per_look(0.5)}, {"max_steps": 20}):
+        with pytest.raises(StepLimit, match=f"endless, line {line_of(endless, 'while')}:") as caught:
+            launch(endless, X.copy(), block=32, **limits)
+        said.append(str(caught.value))
+    assert said[0] == said[1] and "ran 20 iterations without an end" in said[0]
+
+
+def test_a_for_loop_that_would_take_days_stops_after_ten_seconds_too():
+    @cuda.jit
+    def days(x, n):
+        for i in range(n):
+            x[0] = i
+
+    with pytest.raises(StepLimit, match="ran 20 iterations"):
+        launch(days, X.copy(), 2**62, block=1, clock=seconds_per_look(0.5))
+
+
+def test_long_work_with_an_end_is_not_taken_to_be_endless(monkeypatch):
+    """A `for` loop may take its time, and a launch of many batches takes longer than any loop of it."""
+
+    @cuda.jit
+    def long(x, n):
+        i = cuda.grid(1)
+        for k in range(n):
+            x[i % x.size] = k
+        for _ in range(i % 32):
+            x[i % x.size] = n - 1
+        left = 8
+        while left > 0:
+            left -= 1
+
+    monkeypatch.setattr("course.simulator.batches.LANES_PER_BATCH", 256)
+    x = X.copy()
+    launch(long, x, 1000, grid=4, block=256, clock=seconds_per_look(1.0), max_steps=2000)
+    assert (x == 999).all()
 
 
 def test_an_interrupt_leaves_host_arrays_as_they_were():

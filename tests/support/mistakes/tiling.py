@@ -24,7 +24,7 @@ WRONG: dict[str, dict[str, Wrong]] = {
         "no pad": Wrong(("(32, 33)", "(32, 32)"), "shared accesses", "32 shared wavefronts per request"),
         "a pad of four": Wrong(("(32, 33)", "(32, 36)"), "shared accesses", "4 shared wavefronts per request"),
         "pad in the wrong dimension": Wrong(("(32, 33)", "(33, 32)"), "shared accesses", "32 shared wavefronts"),
-        "no barrier": Wrong(("\n    cuda.syncthreads()", ""), "findings", "missing-syncwarp"),
+        "no barrier": Wrong(("\n    cuda.syncthreads()", ""), "findings", "shared-race"),
         "barrier for the warp only": Wrong(("cuda.syncthreads()", "cuda.syncwarp()"), "findings", "shared-race"),
         "barrier inside the if": Wrong(
             ("first_x + i]\n    cuda.syncthreads()", "first_x + i]\n            cuda.syncthreads()"),
@@ -63,15 +63,15 @@ WRONG: dict[str, dict[str, Wrong]] = {
         ),
         "swapped indices": Wrong(("b_tile[k, x]", "b_tile[x, k]"), "results", "not the right values"),
         "no second barrier": Wrong(
-            ("b_tile[k, x]\n        cuda.syncthreads()", "b_tile[k, x]"), "findings", "missing-syncwarp"
+            ("b_tile[k, x]\n        cuda.syncthreads()", "b_tile[k, x]"), "findings", "shared-race"
         ),
-        "no first barrier": Wrong(("cuda.syncthreads()\n        for k", "for k"), "findings", "syncwarp"),
+        "no first barrier": Wrong(("cuda.syncthreads()\n        for k", "for k"), "findings", "shared-race"),
         "barriers for the warp only": Wrong(
             ("b_tile[k, x]\n        cuda.syncthreads()", "b_tile[k, x]\n        cuda.syncwarp()"),
             "findings", "shared-race",
         ),
         "second barrier after the loop": Wrong(
-            ("b_tile[k, x]\n        cuda.syncthreads()", "b_tile[k, x]\n    cuda.syncthreads()"), "findings", "syncwarp"
+            ("b_tile[k, x]\n        cuda.syncthreads()", "b_tile[k, x]\n    cuda.syncthreads()"), "findings", "shared-race"
         ),
         "no rest of k": Wrong(("range(0, a.shape[1], 16)", "range(0, a.shape[1] - 15, 16)"), "results", "`c` is wrong"),
         "edge of the columns of a forgotten": Wrong(
@@ -111,10 +111,10 @@ WRONG: dict[str, dict[str, Wrong]] = {
     },
     "tiling/barrier": {
         "no first barrier": Wrong(
-            ("weights[first + i]\n        cuda.syncthreads()", "weights[first + i]"), "findings", "missing-syncwarp"
+            ("weights[first + i]\n        cuda.syncthreads()", "weights[first + i]"), "findings", "shared-race"
         ),
         "no second barrier": Wrong(
-            ("x[first + k, column]\n        cuda.syncthreads()", "x[first + k, column]"), "findings", "missing-syncwarp"
+            ("x[first + k, column]\n        cuda.syncthreads()", "x[first + k, column]"), "findings", "shared-race"
         ),
         "first one inside the if": Wrong(
             ("weights[first + i]\n        cuda.syncthreads()", "weights[first + i]\n            cuda.syncthreads()"),
@@ -127,7 +127,7 @@ WRONG: dict[str, dict[str, Wrong]] = {
         ),
         "second one behind the loop": Wrong(
             ("x[first + k, column]\n        cuda.syncthreads()", "x[first + k, column]\n    cuda.syncthreads()"),
-            "findings", "missing-syncwarp",
+            "findings", "shared-race",
         ),
         "second one for the warp only": Wrong(
             ("x[first + k, column]\n        cuda.syncthreads()", "x[first + k, column]\n        cuda.syncwarp()"),

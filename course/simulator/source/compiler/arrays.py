@@ -27,9 +27,13 @@ from course.simulator.source.memory import (
     report_uninitialised,
     scatter,
 )
+from course.simulator.spelling import did_you_mean
 from course.simulator.types import ArrayType, RecordType, TupleType
 
 __all__ = ["Arrays", "loader", "storer"]
+
+
+_ATTRIBUTES = ("shape", "strides", "size", "nbytes", "ndim", "itemsize", "dtype", "T")
 
 
 class Arrays(Operators):
@@ -59,7 +63,9 @@ class Arrays(Operators):
         if name == "T":
             return Expr(lambda state, mask: _transposed(run(state, mask)),
                         ArrayType(kind.dtype, kind.ndim, kind.space, "A", kind.root), pure=base.pure)  # fmt: skip
-        raise scope.refuse(node, f"attribute .{name} of an array is not supported: {scope.source.text(node)}")
+        known = [*_ATTRIBUTES, *(kind.dtype.names or ())]
+        meant = did_you_mean(name, known, f"{scope.source.text(node.value)}.")
+        raise scope.refuse(node, f"attribute .{name} of an array is not supported: {scope.source.text(node)}.{meant}")
 
     def _subscript(self, scope: Scope, node: ast.Subscript) -> Expr:
         base = self.array_of(scope, node.value)
@@ -124,6 +130,8 @@ class Arrays(Operators):
 
     def index(self, scope: Scope, node: ast.AST, expr: Expr) -> Expr:
         """An index: a whole number, as int64."""
+        if expr.kind is None:
+            raise self.valueless(scope, node, expr)
         if not isinstance(expr.kind, np.dtype) or expr.kind.kind not in "iu":
             raise scope.mistyped(
                 node, f"an array index must be a whole number, got {what(expr)}: {scope.source.text(node)}. "
@@ -140,6 +148,8 @@ class Arrays(Operators):
         for index in indices:
             if isinstance(index, tuple) and index[2] is not None and not index[2].known:
                 raise scope.refuse(node, f"the step of a slice must be a constant: {scope.source.text(node)}")
+            if isinstance(index, tuple) and index[2] is not None and index[2].const == 0:
+                raise scope.mistyped(node, f"the step of a slice is 0: {scope.source.text(node)}")
 
         def evaluate(state: State, mask: Mask) -> View:
             values = [

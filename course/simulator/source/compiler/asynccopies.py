@@ -138,8 +138,9 @@ def _place(
         return 0, DEAD
     if elements > 1 and view.strides[-1] != 1:
         raise LaunchError(
-            f"line {site.line}: {site.text} copies {elements} elements that must be neighbours, and those of "
-            f"{view.name} along its last axis are not."
+            f"{site.text} copies {elements} elements that must be neighbours, and those of "
+            f"{view.name} along its last axis are not.",
+            line=site.line,
         )
     first = [run(state, mask) for run in indices]
     element, inside, _ = locate(state, mask, view, first, site.line, False)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from course.simulator.errors import KernelTypeError
+from course.simulator.names import CudaName
 from course.simulator.source.compiler.program import Expr, Program, Scope
 from course.simulator.source.compiler.values import BOOL, constant, settled, what
 from course.simulator.source.lanes import Mask, State, Value, convert
@@ -40,9 +43,47 @@ class Core:
     def scalar(self, scope: Scope, node: ast.expr, expected: str = "a number") -> Expr:
         """Compile an expression that must be a number."""
         expr = self.expression(scope, node)
+        if expr.kind is None:
+            raise self.valueless(scope, node, expr)
         if not isinstance(expr.kind, np.dtype):
-            raise scope.mistyped(node, f"expected {expected}, got {what(expr)}: {scope.source.text(node)}")
+            hint = " A thread works on one element: give an index, as in x[i]."
+            raise scope.mistyped(
+                node, f"expected {expected}, got {what(expr)}: {scope.source.text(node)}."
+                f"{hint if isinstance(expr.kind, ArrayType) else ''}"
+            )  # fmt: skip
         return expr
+
+    def present(self, scope: Scope, node: ast.AST, expr: Expr) -> Expr:
+        """Let pass what has a value while the kernel runs: no function, type or module, also not in a tuple."""
+        elements = node.elts if isinstance(node, ast.Tuple) else []
+        for element, part in zip(elements, getattr(expr, "parts", []), strict=False):
+            self.present(scope, element, part)
+        if expr.kind is None:
+            raise self.valueless(scope, node, expr)
+        if _holds_valueless(expr.kind):
+            raise scope.mistyped(node, f"a tuple holds numbers, arrays and tuples only: {scope.source.text(node)}.")
+        return expr
+
+    def valueless(self, scope: Scope, node: ast.AST, expr: Expr) -> KernelTypeError:
+        """An error about a function, module or type where a value is needed, to be raised."""
+        text, meant = scope.source.text(node), expr.const
+        path = meant.path if isinstance(meant, CudaName) else ""
+        if isinstance(node, ast.Name) and node.id in scope.env:
+            text = f"cuda.{path}" if path else what(expr)  # `i = cuda.grid` was written further up
+        if path in ("threadIdx", "blockIdx", "blockDim", "gridDim"):
+            say = f"{text} is three numbers: write {text}.x, {text}.y or {text}.z."
+        elif path in ("shared", "local", "const", "atomic", "fp16") or isinstance(meant, ModuleType):
+            say = f"{text} holds functions and is no value: write which one, as in {text}.name(...)."
+        elif isinstance(meant, (type, np.dtype)):
+            say = f"{text} is a type and no value: write {text}(...) around what it shall convert."
+        elif path or callable(meant):
+            inside = {"grid": "1", "gridsize": "1"}.get(path, "" if path.startswith("sync") else "...")
+            say = f"{text} is a function and does nothing until it is called: write {text}({inside})."
+        elif isinstance(meant, str):
+            say = f"{text} is text: only print(...) takes text in a kernel."
+        else:
+            say = f"{text} is of type {type(meant).__name__}: a kernel works on numbers, arrays and tuples of them."
+        return scope.mistyped(node, say)
 
     def condition(self, scope: Scope, node: ast.expr) -> Expr:
         """Compile an expression that is used as true or false."""
@@ -115,3 +156,7 @@ class Core:
                 raise scope.refuse(node, "a variable that is sometimes a shared and sometimes another array "
                                    "is not supported: use two variables.")  # fmt: skip
         raise scope.mistyped(node, f"cannot be both {describe(first)} and {describe(second)}.")
+
+
+def _holds_valueless(kind: Type) -> bool:
+    return isinstance(kind, TupleType) and any(item is None or _holds_valueless(item) for item in kind.items)

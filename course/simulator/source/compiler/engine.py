@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from course.errors import CourseError
 from course.simulator.errors import UnsupportedKernel
 from course.simulator.kernels import python_function
 from course.simulator.signatures import argument_types, result_type
@@ -36,7 +37,8 @@ def compile_kernel(kernel: Any, arguments: list[Type]) -> Program:
     try:
         Compiler(program).kernel()
     except RecursionError:
-        raise UnsupportedKernel("expressions are nested too deeply: use variables.", kernel=source.name) from None
+        raise UnsupportedKernel("expressions are nested too deeply: use variables.", line=source.tree.lineno,
+                                kernel=source.name, filename=source.filename) from None  # fmt: skip
     return program
 
 
@@ -63,6 +65,7 @@ class Compiler(Flow):
         assigned = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)
                     and isinstance(node.ctx, ast.Store)}  # fmt: skip
         slots = {name: self.program.slot() for name in [*source.parameters, *sorted(assigned - set(source.parameters))]}
+        self.program.sources.append(source)
         self.program.texts[source.function.__qualname__] = "\n".join(source.lines)
         return Scope(source, fresh_stores(source.tree), slots, {}, caller)
 
@@ -83,8 +86,7 @@ class Compiler(Flow):
             exprs = [self.cast(expr, kind) if isinstance(kind, np.dtype) and isinstance(expr.kind, np.dtype) else expr
                      for expr, kind in zip(exprs, argument_types(declared), strict=True)]  # fmt: skip
         for expr in exprs:
-            if expr.kind is None:
-                raise scope.refuse(node, f"only numbers, arrays and tuples can be passed: {scope.source.text(node)}")
+            self.present(scope, node, expr)
         key = (function, tuple(expr.kind for expr in exprs))
         if key not in self._functions:
             self._functions[key] = self._device_function(scope, function, [expr.kind for expr in exprs])
@@ -177,21 +179,28 @@ class Compiler(Flow):
             return None
         self.flops = [0, 0, 0]
         method = getattr(self, f"_{type(node).__name__.lower()}")
-        run: Execute = method(scope, node)
+        try:
+            run: Execute = method(scope, node)
+        except (CourseError, RecursionError):
+            raise
+        except Exception as error:
+            raise scope.fault(node, error) from error
         if isinstance(node, (ast.If, ast.For, ast.While)):
             return run
         flops, line = (self.flops[0], self.flops[1], self.flops[2]), node.lineno
+        leaves = isinstance(node, ast.Return) and scope.caller is None
 
         def execute(state: State, mask: Mask) -> Mask:
+            state.line = line
             if state.observer is not None:
-                state.executed(line, mask, flops)
+                state.executed(line, mask, flops, leaves)
             return run(state, mask)
 
         return execute
 
     def _expr(self, scope: Scope, node: ast.Expr) -> Execute:
         self.discarded = node.value
-        expr = self.expression(scope, node.value)
+        expr = self.present(scope, node.value, self.expression(scope, node.value))
         self.discarded = None
         run = expr.run
 
@@ -205,8 +214,8 @@ class Compiler(Flow):
         expr = None if node.value is None else self.expression(scope, node.value)
         scope.ended = True
         kind = NoneType() if expr is None else expr.kind
-        if kind is None:
-            raise scope.refuse(node, f"only numbers, arrays and tuples can be returned: {scope.source.text(node)}")
+        if expr is not None and node.value is not None:
+            self.present(scope, node.value, expr)
         scope.returns.append(kind)
         run = None if expr is None or isinstance(kind, NoneType) else expr.run
         in_kernel = scope.caller is None

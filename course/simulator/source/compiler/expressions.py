@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import ast
-import types
 from typing import Any
 
 import numpy as np
 
+from course.errors import CourseError
 from course.simulator.errors import LaunchError
 from course.simulator.kernels import lookup
-from course.simulator.names import CUDA_NAMES, CudaName, is_cuda_module
+from course.simulator.names import CUDA_NAMES, CudaName, is_cuda_module, numba_has
 from course.simulator.source.compiler.arrays import Arrays
 from course.simulator.source.compiler.program import NOTHING, Expr, Scope
 from course.simulator.source.compiler.values import constant, make_tuple, never, outside, special_register, what
 from course.simulator.source.lanes import UNBOUND, Mask, State, Value, convert
+from course.simulator.spelling import did_you_mean, did_you_mean_path
 from course.simulator.types import ArrayType, RecordType, TupleType
 
 __all__ = ["Expressions"]
+
+_TRIPLES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 
 class Expressions(Arrays):
@@ -31,11 +34,13 @@ class Expressions(Arrays):
         if name in scope.env:
             return self._variable(scope, node)
         if name in scope.slots:
-            raise scope.mistyped(node, f"variable {name} is used before it is assigned.")
+            meant = did_you_mean(name, [n for n in scope.env if n != name])
+            raise scope.mistyped(node, f"variable {name} is used before it is assigned.{meant}")
         try:
             value = lookup(scope.source.function, name)
         except KeyError:
-            raise scope.mistyped(node, f"name {name!r} is not defined.") from None
+            own = [*scope.slots, *(n for n in scope.source.function.__globals__ if not n.startswith("_"))]
+            raise scope.mistyped(node, f"name {name!r} is not defined.{did_you_mean_path(name, own)}") from None
         self.program.remember(scope.source.function, name, value)
         return outside(scope, node, value)
 
@@ -48,7 +53,7 @@ class Expressions(Arrays):
         def load(state: State, mask: Mask) -> Value:
             value = state.variables[slot]
             if value is UNBOUND:
-                raise LaunchError(f"line {line}: variable {name} has no value yet for any thread that gets here.")
+                raise LaunchError(f"variable {name} has no value yet for any thread that gets here.", line=line)
             return value
 
         if not isinstance(kind, np.dtype):
@@ -91,17 +96,30 @@ class Expressions(Arrays):
         path = "" if is_cuda_module(value) else value.path if isinstance(value, CudaName) else None
         if path is not None:
             path = f"{path}.{name}" if path else name
-            if path in CUDA_NAMES or path.split(".")[0] in ("threadIdx", "blockIdx", "blockDim", "gridDim"):
+            if path in CUDA_NAMES or (name in ("x", "y", "z") and path[:-2] in _TRIPLES):
                 return self.cuda_value(scope, node, path)
             if not is_cuda_module(value) or not hasattr(value, name):
-                raise scope.refuse(node, f"cuda.{path} is not supported by the simulator.")
-        if not isinstance(value, (types.ModuleType, type)) and not hasattr(value, name):
-            raise scope.mistyped(node, f"{value!r} has no attribute {name!r}.")
+                raise self._no_cuda_name(scope, node, path)
         try:
             found = getattr(value, name)
         except AttributeError:
-            raise scope.mistyped(node, f"{scope.source.text(node)} does not exist.") from None
+            shown = scope.source.text(node.value)
+            raise scope.mistyped(node, f"{shown} has no {name}.{did_you_mean(name, dir(value), f'{shown}.')}") from None
         return outside(scope, node, found)
+
+    def _no_cuda_name(self, scope: Scope, node: ast.expr, path: str) -> CourseError:
+        """An error about `cuda.<path>`: misspelt, or a name of numba's that the simulator lacks."""
+        parent, _, name = path.rpartition(".")
+        siblings = [
+            known.removeprefix(f"{parent}.") for known in CUDA_NAMES if known.startswith(f"{parent}." if parent else "")
+        ]
+        siblings = [known for known in siblings if known and "." not in known]
+        where = f"cuda.{parent}" if parent else "cuda"
+        if numba_has(path):
+            return scope.refuse(node, f"cuda.{path} is not supported by the simulator.")
+        if parent in _TRIPLES:
+            return scope.mistyped(node, f"{where} has no {name}: it has x, y and z.")
+        return scope.mistyped(node, f"{where} has no {name}.{did_you_mean(name, siblings, f'{where}.')}")
 
     def cuda_value(self, scope: Scope, node: ast.expr, path: str) -> Expr:
         """What `cuda.<path>` is, when it is not called."""

@@ -43,6 +43,7 @@ class Flow(Stores):
         leaves, loops = _exits(node)
 
         def execute(state: State, mask: Mask) -> Mask:
+            state.line = line
             if state.observer is not None:
                 state.executed(line, mask, flops)
             everyone = mask is state.live
@@ -106,9 +107,9 @@ class Flow(Stores):
 
         def execute(state: State, mask: Mask) -> Mask:
             kept, state.broken = state.broken, DEAD
-            active = mask
+            active, since = mask, state.clock()
             while True:
-                state.step(line)
+                state.step(line, since)
                 if state.observer is not None:
                     state.executed(line, active, flops)
                 active, _ = split(active, condition(state, active))
@@ -145,9 +146,10 @@ class Flow(Stores):
             if start.ndim or stop.ndim or step.ndim:
                 _lanes(state, mask, start, stop, step)
             else:
-                active = mask
-                for value in range(int(start), int(stop), int(step) or 1):
-                    state.step(line)
+                active, values = mask, range(int(start), int(stop), int(step) or 1)
+                since = state.clock() if _longer_than(values, state.max_steps - state.steps) else None
+                for value in values:
+                    state.step(line, since)
                     if state.observer is not None:
                         state.executed(line, active, flops)
                     state.assign(slot, active, number(value), fresh)
@@ -163,8 +165,10 @@ class Flow(Stores):
             value, active, up = start, mask, step > 0
             rising = bool(up.all()) if up.ndim else bool(up)
             mixed = bool(up.ndim and not rising and up.any())
+            rounds = np.max((stop.astype(np.float64) - start) / np.where(step == 0, 1, step))
+            since = state.clock() if rounds > state.max_steps - state.steps else None
             while True:
-                state.step(line)
+                state.step(line, since)
                 inside = np.where(up, value < stop, value > stop) if mixed else value < stop if rising else value > stop
                 active, _ = split(active, inside)
                 if active is DEAD:
@@ -215,6 +219,10 @@ class Flow(Stores):
     def _continue(self, scope: Scope, node: ast.Continue) -> Execute:
         scope.ended = True
         return lambda state, mask: DEAD
+
+
+def _longer_than(values: range, steps: int) -> bool:
+    return values[steps:] != range(0)  # len() has no room for 2**63 values
 
 
 def _same(first: dict[str, tuple[Type, Any]], second: dict[str, tuple[Type, Any]]) -> bool:

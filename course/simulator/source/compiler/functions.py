@@ -29,7 +29,7 @@ from course.simulator.source.compiler.arithmetic import (
 from course.simulator.source.compiler.expressions import Expressions
 from course.simulator.source.compiler.operators import BINARY, watched
 from course.simulator.source.compiler.program import Expr, Scope
-from course.simulator.source.compiler.values import BOOL, FLOAT64, INT64, constant, settled, untuple
+from course.simulator.source.compiler.values import BOOL, FLOAT64, INT64, constant, settled, untuple, what
 from course.simulator.source.lanes import Mask, State, Value
 from course.simulator.source.resolver import resolver
 from course.simulator.types import ArrayType, NoneType, TupleType
@@ -264,6 +264,14 @@ def _divmod(compiler: Expressions, scope: Scope, node: ast.Call) -> Expr:
 def _print(compiler: Expressions, scope: Scope, node: ast.Call) -> Expr:
     """print(...) of each active lane, in lane order; at most 1024 lines a batch."""
     exprs = arguments(compiler, scope, node, 0, 64)
+    for argument, expr in zip(node.args, exprs, strict=True):
+        if expr.kind is None and not isinstance(expr.const, str):
+            raise compiler.valueless(scope, argument, expr)
+        if expr.kind is not None and not isinstance(expr.kind, np.dtype):
+            raise scope.mistyped(
+                argument, f"print() in a kernel takes numbers and text, got {what(expr)}: "
+                f"{scope.source.text(argument)}. Print its elements one by one."
+            )  # fmt: skip
 
     def evaluate(state: State, mask: Mask) -> Value:
         texts = [expr.const if isinstance(expr.const, str) else expr.run(state, mask) for expr in exprs]

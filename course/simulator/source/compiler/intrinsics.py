@@ -45,6 +45,7 @@ def call(compiler: Expressions, scope: Scope, node: ast.Call) -> Expr:
         return _cuda_call(compiler, scope, node, function.path)
     if hasattr(function, "py_func"):
         return compiler.device_call(scope, node, function)
+    _refuse_whole_arrays(scope, node, function)
     if node.keywords:
         raise scope.refuse(node, f"keyword arguments are not supported here: {scope.source.text(node)}")
     dtype = dtype_of(function)
@@ -61,11 +62,36 @@ def call(compiler: Expressions, scope: Scope, node: ast.Call) -> Expr:
     if isinstance(function, np.ufunc):
         instead = f": use math.{function.__name__}" if hasattr(math, function.__name__) else ""
         raise scope.mistyped(node, f"numba has no np.{function.__name__} for a GPU{instead}.")
-    if callable(function) and hasattr(function, "__code__"):
+    of_library = str(getattr(function, "__module__", None)).split(".")[0] in ("numpy", "numba", "course", "math")
+    if callable(function) and hasattr(function, "__code__") and not of_library:
         raise scope.refuse(
             node, f"{scope.source.text(node.func)} is a plain Python function: decorate it with @cuda.jit(device=True)."
         )
     raise scope.refuse(node, f"{scope.source.text(node.func)}(...) is not supported in a kernel.")
+
+
+_MAKERS = {
+    np.zeros, np.empty, np.ones, np.full, np.arange, np.linspace, np.array, np.asarray, np.zeros_like, np.empty_like,
+    np.ones_like, np.full_like, np.eye, np.identity,
+}  # fmt: skip
+_WHOLE = {np.dot, np.sum, np.mean, np.prod, np.cumsum, np.max, np.min, np.argmax, np.argmin, np.any, np.all, sum}
+
+
+def _refuse_whole_arrays(scope: Scope, node: ast.Call, function: Any) -> None:
+    """A thread makes no array with NumPy, and does nothing to a whole one: name what does."""
+    text = scope.source.text(node.func)
+    if getattr(function, "__hash__", None) is None:
+        return
+    if function in _MAKERS:
+        raise scope.refuse(
+            node, f"{text}(...) makes no array in a kernel. Use cuda.local.array(shape, dtype) for an array of each "
+            "thread or cuda.shared.array(shape, dtype) for one of the block, with constant sizes, and set its elements."
+        )  # fmt: skip
+    if function in _WHOLE or function is np.matmul:
+        raise scope.refuse(
+            node, f"{text}(...) works on whole arrays, and a thread of a kernel on one element at a time: "
+            "write the loop over the elements."
+        )  # fmt: skip
 
 
 def _from_module(compiler: Expressions, scope: Scope, node: ast.Attribute) -> bool:

@@ -58,11 +58,20 @@ class Operators(Core):
     """Compiles operators and conditional expressions."""
 
     def _binop(self, scope: Scope, node: ast.BinOp) -> Expr:
+        operation = self.operation(scope, node)
         literal = _literal(node)
         if literal is not NOTHING:
             return outside(scope, node, literal)
         left, right = self.scalar(scope, node.left), self.scalar(scope, node.right)
-        return self.binary(scope, node, BINARY[type(node.op)], left, right)
+        return self.binary(scope, node, operation, left, right)
+
+    def operation(self, scope: Scope, node: ast.BinOp | ast.AugAssign) -> Operation:
+        """The operator of `a + b` or `a += b`. There is no product of whole arrays."""
+        if isinstance(node.op, ast.MatMult):
+            raise scope.refuse(node, f"a kernel has no product of whole matrices: {scope.source.text(node)}. "
+                               "One thread makes one element of it, in a loop: "
+                               "for k in range(a.shape[1]): total += a[row, k] * b[k, column]")  # fmt: skip
+        return BINARY[type(node.op)]
 
     def binary(self, scope: Scope, node: ast.AST, operation: Operation, left: Expr, right: Expr) -> Expr:
         """Apply an operator with numba's types."""
@@ -139,7 +148,9 @@ class Operators(Core):
             else:
                 if type(comparison) not in COMPARE:
                     raise scope.refuse(node, f"`in` is not supported in a kernel: {scope.source.text(node)}")
-                for expr in (left, right):
+                for expr, part in ((left, node.left), (right, right_node)):
+                    if expr.kind is None:
+                        raise self.valueless(scope, part, expr)
                     if not isinstance(expr.kind, np.dtype):
                         raise scope.mistyped(node, f"cannot compare {what(expr)}: {scope.source.text(node)}")
                 answer = self.binary(scope, node, COMPARE[type(comparison)], left, right)
@@ -183,8 +194,12 @@ class Operators(Core):
         test = self.condition(scope, node.test)
         if test.known:
             return self.expression(scope, node.body if test.const else node.orelse)
-        yes = self.conditional(scope, node.body, lambda: self.expression(scope, node.body))
-        no = self.conditional(scope, node.orelse, lambda: self.expression(scope, node.orelse))
+        yes = self.conditional(
+            scope, node.body, lambda: self.present(scope, node.body, self.expression(scope, node.body))
+        )
+        no = self.conditional(
+            scope, node.orelse, lambda: self.present(scope, node.orelse, self.expression(scope, node.orelse))
+        )
         if isinstance(yes.kind, np.dtype) and isinstance(no.kind, np.dtype):
             kind = self.unified(scope, node, yes.kind, no.kind)
             yes, no = self.cast(yes, kind), self.cast(no, kind)

@@ -10,13 +10,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from course.errors import SimulatorFault
 from course.simulator.access import Site, Space
 from course.simulator.errors import KernelTypeError, UnsupportedKernel
 from course.simulator.source.frontend import Source
 from course.simulator.source.lanes import Mask, State, Value
 from course.simulator.types import Type
 
-__all__ = ["NOTHING", "Evaluate", "Execute", "Expr", "Place", "Program", "Scope"]
+__all__ = ["NOTHING", "Evaluate", "Execute", "Expr", "Place", "Program", "Scope", "fault"]
 
 Evaluate = Callable[[State, Mask], Value]
 Execute = Callable[[State, Mask], Mask]
@@ -78,11 +79,26 @@ class Scope:
 
     def refuse(self, node: ast.AST, message: str) -> UnsupportedKernel:
         """An error about a construct, to be raised."""
-        return UnsupportedKernel(message, line=getattr(node, "lineno", None), kernel=self.source.name)
+        return UnsupportedKernel(message, line=getattr(node, "lineno", None), kernel=self.source.name,
+                                 filename=self.source.filename)  # fmt: skip
+
+    def fault(self, node: ast.AST, error: Exception) -> SimulatorFault:
+        """An error of the simulator itself, to be raised."""
+        return fault(error, line=getattr(node, "lineno", None), kernel=self.source.name, filename=self.source.filename)
 
     def mistyped(self, node: ast.AST, message: str) -> KernelTypeError:
         """An error about types, to be raised."""
-        return KernelTypeError(f"{self.source.name}, line {getattr(node, 'lineno', '?')}: {message}")
+        return KernelTypeError(message, line=getattr(node, "lineno", None), kernel=self.source.name,
+                               filename=self.source.filename)  # fmt: skip
+
+
+def fault(error: Exception, *, line: int | None, kernel: str, filename: str) -> SimulatorFault:
+    """What is said where the simulator itself fails."""
+    return SimulatorFault(
+        f"the simulator cannot run this line ({type(error).__name__}: {error}). Write it in simpler steps, one thing "
+        "a line; and please report it: that is a fault of the simulator.",
+        line=line, kernel=kernel, filename=filename,
+    )  # fmt: skip
 
 
 @dataclass
@@ -96,6 +112,8 @@ class Program:
     body: Execute | None = None
     sites: dict[Any, Site] = field(default_factory=dict)
     places: dict[Any, Place] = field(default_factory=dict)
+    sources: list[Source] = field(default_factory=list)
+    """The kernel and its device functions."""
     texts: dict[str, str] = field(default_factory=dict)
     """Text of every function, and every outside value they use: what decides whether numba was asked before."""
     read_only: set[str] | None = None
@@ -109,7 +127,7 @@ class Program:
         line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
         key = (scope.source.name, line, column, getattr(node, "end_col_offset", 0), kind, space)
         if key not in self.sites:
-            self.sites[key] = Site(len(self.sites), line, column + scope.source.indent,
+            self.sites[key] = Site(len(self.sites), line, column,
                                    text or scope.source.text(node), space, kind, array, scope.source.name,
                                    asynchronous)  # fmt: skip
         return self.sites[key]

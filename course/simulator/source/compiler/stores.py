@@ -9,9 +9,8 @@ import numpy as np
 
 from course.simulator.source.compiler.arrays import loader, storer
 from course.simulator.source.compiler.expressions import Expressions
-from course.simulator.source.compiler.operators import BINARY
 from course.simulator.source.compiler.program import NOTHING, Execute, Expr, Scope
-from course.simulator.source.compiler.values import array_name, untuple
+from course.simulator.source.compiler.values import array_name, untuple, what
 from course.simulator.source.lanes import DEAD, Mask, State, Value, both, convert
 from course.simulator.source.memory import Record, gather, locate, notify, pieces, scatter
 from course.simulator.types import ArrayType, RecordType, TupleType, Type, describe
@@ -59,6 +58,7 @@ class Stores(Expressions):
             if not constant_only:
                 raise scope.refuse(target, f"{name} may name one function or type only: {scope.source.text(target)}")
             return lambda state, mask: mask
+        self.present(scope, target, value)
         if isinstance(value.kind, np.dtype):
             self.program.variables.setdefault((scope.source.name, name), set()).add(value.kind.name)
         run = value.run
@@ -128,6 +128,9 @@ class Stores(Expressions):
         return execute
 
     def _stored(self, scope: Scope, target: ast.expr, value: Expr, kind: np.dtype[Any]) -> Expr:
+        if value.kind is None:
+            raise scope.mistyped(target, f"{what(value)} is no value that can be stored: {scope.source.text(target)} "
+                                 f"= ... Is a call of it meant, as in {what(value)}(...)?")  # fmt: skip
         if not isinstance(value.kind, np.dtype):
             raise scope.mistyped(target, f"cannot store {describe(value.kind)} in an element of type {kind.name}: "
                                  f"{scope.source.text(target)} = ...")  # fmt: skip
@@ -178,7 +181,7 @@ class Stores(Expressions):
         return execute
 
     def _augassign(self, scope: Scope, node: ast.AugAssign) -> Execute:
-        operation = BINARY[type(node.op)]
+        operation = self.operation(scope, node)
         if isinstance(node.target, ast.Name):
             old = self.scalar(scope, ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
             new = self.binary(scope, node, operation, old, self.scalar(scope, node.value))

@@ -23,8 +23,14 @@ BOOL, INT32, INT64, FLOAT64 = np.dtype(np.bool_), np.dtype(np.int32), np.dtype(n
 
 def constant(value: Any, kind: Type, const: Any) -> Expr:
     """An expression whose number is known."""
-    number = kind.type(value) if isinstance(kind, np.dtype) else value
+    number = _number(value, kind)
     return Expr(lambda state, mask: number, kind, const, pure=True)
+
+
+def _number(value: Any, kind: Type) -> Any:
+    if isinstance(kind, TupleType):
+        return tuple(_number(item, inner) for item, inner in zip(value, kind.items, strict=True))
+    return kind.type(value) if isinstance(kind, np.dtype) else value
 
 
 def settled(expr: Expr) -> Expr:

@@ -45,8 +45,9 @@ def refuse_misaligned(
         f"multiple of {size}.", remedy, view.name,
     )  # fmt: skip
     raise MisalignedAddress(
-        f"line {site.line}: misaligned address (CUDA_ERROR_MISALIGNED_ADDRESS): {site.text} of {view.name} "
-        f"needs an address that is a multiple of {size}, got one with remainder {number % size}."
+        f"misaligned address (CUDA_ERROR_MISALIGNED_ADDRESS): {site.text} of {view.name} "
+        f"needs an address that is a multiple of {size}, got one with remainder {number % size}.",
+        line=site.line,
     )
 
 
