@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from course.errors import ArgumentTypeError
 from course.languages import cache
 from course.languages.code_key import read_code
 from course.languages.compiled import Compiled, Declared, Number, Parameter, declared, entries
@@ -28,7 +29,7 @@ from course.simulator.device import DeviceArray
 from course.simulator.errors import KernelTypeError
 from course.simulator.kernels import python_function
 from course.simulator.names import numba_cuda, to_numba
-from course.simulator.numba_types import numba_type, shorten, some_device
+from course.simulator.numba_types import numba_type, refusal, some_device
 from course.simulator.types import ArrayType, TupleType, Type, describe
 
 __all__ = ["compile_numba", "numba_ptx", "options", "pack"]
@@ -37,6 +38,9 @@ _OPTIONS = {"fastmath": False, "opt": True, "debug": False, "launch_bounds": Non
 """Options of `cuda.jit` that change the machine code, and what they are when nobody says anything."""
 _DRIVERS = ("numba.cuda.cudadrv", "cuda.")
 """Modules whose errors are about a library that is missing, or too old or too new; others are about the kernel."""
+_EXTERNAL = re.compile(r"^\s*\.extern\s+\.func\s+(?:\([^)]*\)\s*)?([\w$]+)", re.M)
+_OF_THE_DRIVER = ("vprintf", "malloc", "free", "__assertfail")
+"""Functions that every GPU has, without any linking."""
 _FILE = re.compile(r'^(\s*\.file\s+\d+\s+)"([^"]*)"', re.M)
 
 
@@ -88,19 +92,30 @@ def options(kernel: Any) -> dict[str, Any]:
 
 
 def numba_ptx(function: Any, numba_types: tuple[Any, ...], cc: tuple[int, int], said: Mapping[str, Any]) -> str:
-    """What numba and NVIDIA's compiler make of a Python function. Raises numba's own errors, and the compiler's."""
+    """What numba and NVIDIA's compiler make of a Python function.
+
+    Raises numba's own errors, and the compiler's; NoCompilerError where a part of the kernel is not in the PTX.
+    """
     with some_device():
         ptx, _ = numba_cuda().compile_ptx(to_numba(function), numba_types, cc=cc, **said)
+    missing = [name for name in _EXTERNAL.findall(ptx) if name not in _OF_THE_DRIVER]
+    if missing:
+        raise NoCompilerError(
+            f"{function.__name__} uses what numba takes from CUDA C++ and links on a GPU only, as it does for float16 "
+            f"({', '.join(missing)}), so its PTX is not complete; float32 in the kernel needs no linking"
+        )
     return str(ptx)
 
 
 def _typed_ptx(function: Any, numba_types: tuple[Any, ...], cc: tuple[int, int], said: Mapping[str, Any]) -> str:
     try:
         return numba_ptx(function, numba_types, cc, {**said, "lineinfo": True})
+    except NoCompilerError:
+        raise
     except Exception as error:
         if isinstance(error, OSError | ImportError) or type(error).__module__.startswith(_DRIVERS):
             raise NoCompilerError(f"NVIDIA's compiler failed: {first_line(error)}") from None
-        raise KernelTypeError(shorten(error, function)) from None
+        raise refusal(error, function) from None
 
 
 def _without_names(ptx: str, files: Sequence[str]) -> str:
@@ -130,7 +145,9 @@ def _arguments(kernel: Any, args: Sequence[Any]) -> tuple[Sequence[str], list[An
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
     if len(args) != len(names):
-        raise TypeError(f"{function.__name__} takes {len(names)} argument(s) ({', '.join(names)}), got {len(args)}.")
+        raise ArgumentTypeError(
+            f"{function.__name__} takes {len(names)} argument(s) ({', '.join(names)}), got {len(args)}."
+        )
     values, kinds = typed(args, names)
     signature = getattr(kernel, "signature", None)
     if signature is not None:

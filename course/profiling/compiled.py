@@ -162,6 +162,8 @@ def ask_compiler(kernel: Any, args: Sequence[Any], cc: tuple[int, int] = RECORDE
     types = _signature(kernel, args)  # an error in the kernel itself shows here
     try:
         ptx = numba_ptx(function, types, cc, said)
+    except NoCompilerError:
+        raise
     except Exception as error:  # a library is missing, or too old or too new for the compute capability
         raise NoCompilerError(f"NVIDIA's compiler failed: {first_line(error)}") from None
     found = usage(run_ptxas(ptx, cc, most).said)
