@@ -106,9 +106,10 @@ def run(
     for parameter, number in zip(compiled.parameters, pack(compiled, kernel, values, places), strict=True):
         parameters += bytes(-len(parameters) % parameter.declared.align) + number.tobytes()
     info = run_code(
-        build(compiled).code, grid, block, parameters, arrays, kernel=compiled.name, filename=Path(compiled.filename).name,
-        source=compiled.lines, first_line=compiled.first_line, observer=observer, warp_lanes=warp_lanes,
-        shared_bytes=shared_bytes, budget=budget, max_steps=max_steps, progress=progress,
+        build(compiled).code, grid, block, parameters, arrays, kernel=compiled.name,
+        filename=Path(compiled.filename).name, source=compiled.lines, first_line=compiled.first_line,
+        observer=observer, warp_lanes=warp_lanes, shared_bytes=shared_bytes, budget=budget, max_steps=max_steps,
+        progress=progress,
     )  # fmt: skip
     for back in give_back:
         back()

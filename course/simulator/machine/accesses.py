@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from course.simulator.access import Site
-from course.simulator.errors import LaunchError, MisalignedAddress
-from course.simulator.machine.fetching import address_of, fetch, write
+from course.simulator.errors import MisalignedAddress
+from course.simulator.machine.fetching import address_of, fetch, refused, write
 from course.simulator.machine.lanes import State
 from course.simulator.machine.masks import lanes_of, split
 from course.simulator.machine.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES, outside
@@ -53,8 +53,10 @@ def _check_aligned(state: State, site: Site, addresses: Any, size: int, mask: An
         return
     wrong = lanes_of(mask, state.shape) & odd
     if wrong.any():
-        state.report("misaligned", site.line, wrong, lambda _: f"{size} bytes of {site.array} are accessed at an address "
-                     f"that is no multiple of {size}.", f"Start at a multiple of {size} bytes.", site.array)  # fmt: skip
+        said = f"{size} bytes of {site.array} are accessed at an address that is no multiple of {size}."
+        state.report(
+            "misaligned", site.line, wrong, lambda _: said, f"Start at a multiple of {size} bytes.", site.array
+        )
         raise MisalignedAddress(
             f"line {site.line}: misaligned address (CUDA_ERROR_MISALIGNED_ADDRESS): an access of {size} bytes to "
             f"{site.array} needs an address that is a multiple of {size}."
@@ -68,7 +70,8 @@ def _report_outside(state: State, site: Site, addresses: Any, size: int, wrong: 
         address = int(spread[np.unravel_index(first, state.shape)])
         does = "reads" if site.kind == "load" else "writes"
         if site.space in ("shared", "local"):
-            return f"A thread {does} byte {address} of {site.space} memory, which has {state.memory.sizes[site.space]} bytes."
+            limit = state.memory.sizes[site.space]
+            return f"A thread {does} byte {address} of {site.space} memory, which has {limit} bytes."
         near, at = outside(address, state.memory.regions)
         if near is None:
             return f"A thread {does} at address {address:#x}, where there is no array."
@@ -168,9 +171,10 @@ def _load_parameter(program: Program, index: int) -> Step:
     puts = [write(program, index, part) for part in (target.parts if isinstance(target, Vector) else (target,))]
     dtype = dtype_of(instruction.modifiers[-1])
     if not isinstance(source.base, Symbol):  # a pointer into the parameters, which nobody else has
-        raise LaunchError(f"line {instruction.line}: {instruction.name} through a register does not run here.")
+        raise refused(instruction)
     parameter = parameter_of(owner, source.base.name)
-    assert parameter is not None, source
+    if parameter is None:
+        raise refused(instruction)
     at = parameter.offset + source.offset
     if owner.is_entry and parameter in owner.parameters:
 
@@ -195,7 +199,8 @@ def _load_parameter(program: Program, index: int) -> Step:
 def _store_parameter(program: Program, index: int) -> Step:
     instruction, owner = program.instructions[index], program.owners[index]
     place_, source = instruction.operands[:2]
-    assert isinstance(place_, Address) and isinstance(place_.base, Symbol)
+    if not (isinstance(place_, Address) and isinstance(place_.base, Symbol)):
+        raise refused(instruction)
     kind = instruction.modifiers[-1]
     gets = [fetch(program, index, part, kind) for part in (source.parts if isinstance(source, Vector) else (source,))]
     key, offset = f"{owner.name} {place_.base.name}", place_.offset
@@ -231,8 +236,6 @@ def atomic(program: Program, index: int) -> Step:
     names = set(instruction.modifiers)
     name = next((n for n in ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec") if n in names), None)
     if name is None or kind.endswith("x2") or kind == "bf16" or any(isinstance(o, Vector) for o in operands):
-        from course.simulator.machine.stepping import refused
-
         raise refused(instruction)
     where, said = address_of(program, index, address), _spaces(instruction)
     gets = [fetch(program, index, operand, kind) for operand in operands[1:]]

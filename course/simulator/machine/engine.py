@@ -1,7 +1,7 @@
 """Turns a program into steps and runs them: all lanes of a batch together, those at the lowest place first.
 
-Loops and early returns reconverge by themselves that way, as on the card. Lanes at a block barrier wait until no lane of
-the batch can go on. Every step is a small function of the lanes; what it needs is worked out once, before the launch.
+Loops and early returns reconverge by themselves that way, as on the card. Lanes at a block barrier wait until no lane
+of the batch can go on. Every step is a small function of the lanes; what it needs is worked out before the launch.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from course.simulator.access import ArrayInfo, Batch, Finding, Launch, Observer
 from course.simulator.batches import batches
 from course.simulator.errors import LaunchError
 from course.simulator.launch import MAX_STEPS, RunInfo, check_launch, check_memory, check_warp, dimensions
-from course.simulator.machine import exchanges, stepping
+from course.simulator.machine import exchanges
+from course.simulator.machine.fetching import addresses_of, condition, fetch, refused
 from course.simulator.machine.lanes import State
 from course.simulator.machine.masks import either, split
 from course.simulator.machine.memory import Memory, Region
-from course.simulator.machine.program import BARRIERS, ENDS, HOST_CALLS, Program, called_name, target
+from course.simulator.machine.program import BARRIERS, ENDS, HOST_CALLS, Program, called_name, target, targets
+from course.simulator.machine.stepping import step_of
 
 __all__ = ["Argument", "Code", "compile_program", "run"]
 
@@ -73,7 +75,7 @@ def compile_program(program: Program) -> Code:
             if instruction.opcode in ENDS or instruction.opcode in BARRIERS:
                 end = _ending(program, index)
                 continue
-            step, cost = stepping.step_of(program, index)
+            step, cost = step_of(program, index)
             if step is not None:
                 steps.append(step)
             sums = flops.setdefault(instruction.line, [0, 0, 0])
@@ -97,7 +99,7 @@ def compile_program(program: Program) -> Code:
 def _ending(program: Program, index: int) -> Callable[[State, Any], None]:
     instruction = program.instructions[index]
     owner, following = program.owners[index], index + 1
-    guard = stepping.condition(program, index)
+    guard = condition(program, index)
 
     def when(go: Callable[[State, Any], None]) -> Callable[[State, Any], None]:
         """`go` for the lanes that the guard lets through; the others go on behind."""
@@ -133,12 +135,11 @@ def _ending(program: Program, index: int) -> Callable[[State, Any], None]:
 
 
 def _switch(program: Program, index: int) -> Callable[[State, Any], None]:
-    instruction, owner = program.instructions[index], program.owners[index]
-    places = [target(program, index, label) for label in owner.tables[instruction.operands[-1].name]]  # type: ignore[union-attr]
-    fetch = stepping.fetch(program, index, instruction.operands[0], "u32")
+    places = targets(program, index)
+    get = fetch(program, index, program.instructions[index].operands[0], "u32")
 
     def choose(state: State, mask: Any) -> None:
-        which = fetch(state)
+        which = get(state)
         for number, place in enumerate(places):
             yes, mask = split(mask, np.asarray(which == number))
             state.go(place, yes)
@@ -187,7 +188,7 @@ def _barrier(program: Program, index: int, when: Any) -> Callable[[State, Any], 
         return when(warp)  # type: ignore[no-any-return]
     operands = len(instruction.operands)
     if "arrive" in names or (operands > 1 and "red" not in names) or operands > 3:
-        raise stepping.refused(instruction)
+        raise refused(instruction)
 
     def wait(state: State, mask: Any) -> None:
         state.waiting[index] = either(state.waiting[index], mask, state.whole) if index in state.waiting else mask
@@ -323,12 +324,12 @@ def _regions(program: Program, arrays: Sequence[Argument]) -> tuple[Region, ...]
         )
         for a in arrays
     ]
-    for name, address in stepping.addresses_of(program).items():
+    for name, address in addresses_of(program).items():
         variable = program.variables[name]
         content = np.frombuffer(bytearray(variable.initial or bytes(variable.size)), np.uint8)
         for offset, symbol in variable.symbols:
             content[offset : offset + 8] = np.frombuffer(
-                int(stepping.addresses_of(program).get(symbol, 0)).to_bytes(8, "little"), np.uint8
+                int(addresses_of(program).get(symbol, 0)).to_bytes(8, "little"), np.uint8
             )
         found.append(Region(name, address, content))
     return tuple(found)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from course.simulator.errors import LaunchError, UnsupportedKernel
-from course.simulator.machine.fetching import fetch, write
+from course.simulator.errors import LaunchError
+from course.simulator.machine.fetching import fetch, refused, write
 from course.simulator.machine.lanes import State
 from course.simulator.machine.masks import lanes_of
 from course.simulator.machine.operations import dtype_of
 from course.simulator.machine.program import Program, called_name
-from course.simulator.machine.ptx import Symbol, Vector
+from course.simulator.machine.ptx import Parameter, Symbol, Vector
 
 __all__ = ["active_mask", "block_vote", "host_call", "match", "passing", "reduce", "shuffle", "vote"]
 
@@ -131,7 +131,7 @@ def reduce(program: Program, index: int) -> Step:
     name = next(n for n in ("add", "min", "max", "and", "or", "xor") if n in instruction.modifiers)
     dtype = dtype_of(kind)
     if dtype.kind == "f":
-        raise UnsupportedKernel(f"line {instruction.line}: {instruction.name} does not run in the machine engine.")
+        raise refused(instruction)
     get, put = fetch(program, index, instruction.operands[1], kind), write(program, index, instruction.operands[0])
     function = {"add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or,
                 "xor": np.bitwise_xor}[name]  # fmt: skip
@@ -167,17 +167,19 @@ def block_vote(program: Program, index: int, state: State, mask: Any) -> None:
 
 
 def passing(program: Program, index: int, name: str) -> Step:
-    """The caller's parameters become the function's, and its results the caller's (the same dictionaries of values)."""
+    """The caller's parameters become the function's, and its results the caller's (the same values by place)."""
     instruction, owner = program.instructions[index], program.owners[index]
     function = next(found for found in program.owners if found.name == name)
     vectors = [operand for operand in instruction.operands if isinstance(operand, Vector)]
     place = next(n for n, operand in enumerate(instruction.operands) if isinstance(operand, Symbol))
     results = vectors[0].parts if place > 0 else ()
     given = vectors[-1].parts if len(instruction.operands) > place + 1 else ()
-    pairs = [(f"{owner.name} {part.name}", f"{name} {parameter.name}")
-             for part, parameter in zip(given, function.parameters, strict=True) if isinstance(part, Symbol)]  # fmt: skip
-    back = [(f"{owner.name} {part.name}", f"{name} {parameter.name}")
-            for part, parameter in zip(results, function.results, strict=True) if isinstance(part, Symbol)]  # fmt: skip
+
+    def paired(ours: Sequence[Any], theirs: Sequence[Parameter]) -> list[tuple[str, str]]:
+        both = zip(ours, theirs, strict=True)
+        return [(f"{owner.name} {one.name}", f"{name} {two.name}") for one, two in both if isinstance(one, Symbol)]
+
+    pairs, back = paired(given, function.parameters), paired(results, function.results)
 
     def hand_over(state: State, mask: Any) -> None:
         for ours, theirs in pairs:

@@ -12,13 +12,21 @@ from course.simulator.machine.lanes import State
 from course.simulator.machine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from course.simulator.machine.operations import dtype_of, seen_as, widened
 from course.simulator.machine.program import Program
-from course.simulator.machine.ptx import Address, Constant, Register, Special, Symbol
+from course.simulator.machine.ptx import Address, Constant, Instruction, Register, Special, Symbol
 
-__all__ = ["address_of", "address_window", "addresses_of", "condition", "fetch", "write"]
+__all__ = ["address_of", "address_window", "addresses_of", "condition", "fetch", "refused", "write"]
 
 Fetch = Callable[[State], Any]
 _VARIABLES_AT = 0x2000_0000_0000
 """Device address of a module's global and constant variables."""
+
+
+def refused(instruction: Instruction) -> UnsupportedKernel:
+    """The sentence about an instruction that does not run."""
+    return UnsupportedKernel(
+        f"line {instruction.line}: the compiler wrote the instruction {instruction.name} (line {instruction.ptx_line} "
+        "of its PTX), which the machine engine does not run."
+    )
 
 
 def address_window(space: str) -> int:

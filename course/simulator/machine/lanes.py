@@ -10,7 +10,7 @@ import numpy as np
 
 from course.simulator.access import Access, Barrier, Finding, Instruction, Observer, Shape, Site
 from course.simulator.errors import StepLimit
-from course.simulator.machine.masks import Mask, either, lanes_of, split
+from course.simulator.machine.masks import Mask, either, lanes_of
 from course.simulator.machine.memory import Memory
 from course.simulator.machine.operations import seen_as
 
@@ -105,8 +105,8 @@ class State:
         lane = np.arange(self.shape[3], dtype=np.int64)
         width, height, _ = self.block
         if base == "%tid":
-            index = (lane % width, lane // width % height, lane // (width * height))[place]
-            return index.astype(np.uint32).reshape(1, 1, 1, -1)
+            thread = (lane % width, lane // width % height, lane // (width * height))[place]
+            return thread.astype(np.uint32).reshape(1, 1, 1, -1)
         if base == "%ctaid":
             along = 2 - place
             index = np.arange(self.shape[along], dtype=np.uint32) + np.uint32(self.origin[along])
@@ -162,8 +162,3 @@ class State:
             kind, line, known.message, known.remedy, known.lane, known.block, array, known.count + count)  # fmt: skip
         if self.observer is not None:
             self.observer.finding(finding)
-
-
-def guarded(state: State, mask: Mask, condition: Any) -> Mask | bool:
-    """Lanes of `mask` that a guard lets through."""
-    return split(mask, condition)[0]

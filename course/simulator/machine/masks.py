@@ -33,8 +33,7 @@ def either(one: Mask, two: Mask, whole: Mask) -> Mask:
     both = one | two
     if whole is None:
         return None if both.all() else both
-    return whole if np.array_equal(np.broadcast_to(both, np.broadcast_shapes(both.shape, whole.shape)),
-                                   np.broadcast_to(whole, np.broadcast_shapes(both.shape, whole.shape))) else both  # fmt: skip
+    return both if (both != whole).any() else whole
 
 
 def lanes_of(mask: Mask, shape: tuple[int, ...]) -> Any:

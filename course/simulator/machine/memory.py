@@ -80,8 +80,10 @@ class Memory:
                 if raw.size and (run := _run(columns, raw.shape[1] // size)) is not None:
                     found = self._typed(raw, dtype).reshape(len(raw), -1)[:, run].copy()
                     return found.reshape(*self.shape[:3], -1), wrong
-                found = self._typed(raw, dtype).reshape(len(raw), -1).take(columns, axis=1, mode="clip") if raw.size else (
-                    np.zeros((len(raw), len(columns)), dtype))  # fmt: skip
+                if raw.size:
+                    found = self._typed(raw, dtype).reshape(len(raw), -1).take(columns, axis=1, mode="clip")
+                else:
+                    found = np.zeros((len(raw), len(columns)), dtype)
                 return found.reshape(*self.shape[:3], -1), wrong
             if not raw.size:
                 return np.zeros(addresses.shape, dtype), wrong

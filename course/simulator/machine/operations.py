@@ -156,8 +156,9 @@ def _round_down_to(exact: Value, kind: Any, mode: str) -> Value:
 
 
 def _flush(value: Value) -> Value:
-    small = np.abs(value) < np.finfo(np.float32).tiny
-    return np.where(small, np.copysign(np.float32(0), value), value)[()]
+    small: Value = np.abs(value) < np.finfo(np.float32).tiny
+    flushed: Value = np.where(small, np.copysign(np.float32(0), value), value)
+    return flushed[()]
 
 
 def from_bf16(bits: Value) -> Value:
@@ -285,7 +286,7 @@ def _extreme(smaller: bool) -> Any:
             return Operation((kind, kind), np.minimum if smaller else np.maximum)
 
         def choose(one: Value, two: Value) -> Value:
-            plain = np.fmin if smaller else np.fmax
+            plain: Any = np.fmin if smaller else np.fmax
             if "NaN" in modifiers:
                 plain = np.minimum if smaller else np.maximum
             found = plain(one, two)
@@ -385,13 +386,12 @@ def _bfe(modifiers: tuple[str, ...], count: int) -> Operation:
 
     def extract(value: Value, start: Value, length: Value) -> Value:
         start, length = start & np.uint32(255), length & np.uint32(255)
-        wide = value.astype(object) if False else value
         places = np.arange(bits).reshape((bits,) + (1,) * np.ndim(np.broadcast_arrays(value, start, length)[0]))
         source = np.minimum(start + places, np.uint32(bits - 1))
-        raw = (wide.view(unsigned) >> source.astype(unsigned)) & unsigned.type(1)
+        raw = (value.view(unsigned) >> source.astype(unsigned)) & unsigned.type(1)
         inside = (places < length) & (start + places < bits)
         last = np.minimum(start + length - np.uint32(1), np.uint32(bits - 1))
-        sign = (wide.view(unsigned) >> last.astype(unsigned)) & unsigned.type(1) if kind[0] == "s" else unsigned.type(0)
+        sign = (value.view(unsigned) >> last.astype(unsigned)) & unsigned.type(kind[0] == "s")
         sign = np.where(length == 0, unsigned.type(0), sign)
         chosen = np.where(inside, raw, sign)
         return np.bitwise_or.reduce(chosen << places.astype(unsigned), axis=0).astype(unsigned).view(value.dtype)
@@ -407,12 +407,10 @@ def _bfi(modifiers: tuple[str, ...], count: int) -> Operation:
     def insert(field: Value, into: Value, start: Value, length: Value) -> Value:
         start, length = start & np.uint32(255), length & np.uint32(255)
         length = np.minimum(length, np.uint32(bits) - np.minimum(start, np.uint32(bits)))
-        full = (length == bits) | (start >= bits)
         ones = np.where(length == bits, ~dtype.type(0),
                         (dtype.type(1) << np.minimum(length, bits - 1).astype(dtype)) - dtype.type(1))  # fmt: skip
         places = np.minimum(start, bits - 1).astype(dtype)
         mask = np.where(start >= bits, dtype.type(0), ones.astype(dtype) << places)
-        del full
         return ((into & ~mask) | ((field << places) & mask)).astype(dtype)[()]
 
     return Operation((kind, kind, "u32", "u32"), insert)
@@ -527,7 +525,8 @@ def _selp(modifiers: tuple[str, ...], count: int) -> Operation:
 
 def _slct(modifiers: tuple[str, ...], count: int) -> Operation:
     kind, decides = modifiers[-2:]
-    return Operation((kind, kind, decides), lambda a, b, c: np.where(c >= 0, a, b)[()])
+    chosen: Callable[..., Value] = np.where
+    return Operation((kind, kind, decides), lambda a, b, c: chosen(c >= 0, a, b)[()])
 
 
 # ---- conversions -----------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from course.simulator.access import Kind, Site, Space
 from course.simulator.errors import UnsupportedKernel
 from course.simulator.machine.ptx import (
     Address,
-    Constant,
     Function,
     Instruction,
     Module,
@@ -149,6 +148,16 @@ def target(program: Program, index: int, label: str) -> int:
     return program.starts[f"{program.owners[index].name} {label}"]
 
 
+def targets(program: Program, index: int) -> list[int]:
+    """Instructions that a ``brx`` may go to, in the order of its list."""
+    instruction, owner = program.instructions[index], program.owners[index]
+    named = instruction.operands[-1]
+    table = owner.tables.get(named.name) if isinstance(named, Symbol) else None
+    if table is None:
+        raise UnsupportedKernel(f"line {instruction.line}: {instruction.name} jumps to places that are not listed.")
+    return [target(program, index, label) for label in table]
+
+
 def _place_variables(program: Program) -> None:
     for space, places in (("shared", program.shared), ("local", program.local)):
         at = 0
@@ -196,8 +205,7 @@ def _successors(program: Program, last: int, returns: list[int]) -> tuple[int, .
         there = (target(program, last, symbol.name),)
         return (*there, *following) if instruction.guard else there
     if instruction.opcode == "brx":
-        table = program.owners[last].tables[instruction.operands[-1].name]  # type: ignore[union-attr]
-        return tuple(target(program, last, label) for label in table)
+        return tuple(targets(program, last))
     if instruction.opcode == "call":
         name = called_name(instruction)
         return following if name in HOST_CALLS else (program.starts[name], *following)
@@ -346,8 +354,3 @@ def parameter_of(function: Function, name: str) -> Parameter | None:
         if parameter.name == name:
             return parameter
     return function.call_parameters.get(name)
-
-
-def constant(value: Constant) -> Any:
-    """The number of a constant operand."""
-    return value.value

@@ -22,9 +22,11 @@ __all__ = [
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _LABEL = re.compile(r"([\w$%]+)\s*:(?!:)")
-_NAME = r"[\w$%.]+"
 _VARIABLE = re.compile(
     r"(?:\.v(?P<vector>\d)\s+)?\.(?P<type>[a-z]\w*)\s+(?P<name>[\w$%]+)\s*(?P<sizes>(?:\[\s*\d*\s*\])*)"
+)
+_NOT_ITS_NAME = re.compile(
+    r"\.(visible|extern|weak|common|global|const|shared|local|managed)\b|\.align\s+\d+|\.attribute\([^)]*\)"
 )
 _SPECIAL = re.compile(
     r"%(?:n?tid|n?ctaid|laneid|n?warpid|n?smid|gridid|lanemask_\w+|clock\w*|globaltimer\w*|dynamic_smem_size|total_smem_size"
@@ -170,7 +172,7 @@ class Module:
         if name is None and len(entries) == 1:
             return next(iter(entries.values()))
         said = f"there is no kernel {name!r}" if name else "which kernel is meant is not said"
-        raise ValueError(f"{said}: the PTX has {', '.join(sorted(entries)) or 'none'}.")
+        raise UnsupportedKernel(f"{said}: the PTX has {', '.join(sorted(entries)) or 'none'}.")
 
 
 def width_of(kind: str) -> int:
@@ -205,6 +207,9 @@ class _Parser:
         while self.at < len(self.text) and self.text[self.at].isspace():
             self.at += 1
         return self.at < len(self.text)
+
+    def misread(self, said: str) -> UnsupportedKernel:
+        return UnsupportedKernel(f"line {self.line()} of the PTX is not understood: {said.strip()[:80]!r}.")
 
     def until(self, mark: str) -> str:
         end = self.text.find(mark, self.at)
@@ -265,17 +270,15 @@ class _Parser:
             self.result.variables[variable.name] = variable
 
     def variable(self, said: str) -> Variable | None:
-        """``.shared .align 4 .b8 name[16] = {...}``"""
+        """Read ``.shared .align 4 .b8 name[16] = {...}``."""
         declared, _, values = said.partition("=")
         found = re.search(r"\.(global|const|shared|local)\b", declared)
         if found is None:
-            raise UnsupportedKernel(f"line {self.line()} of the PTX is not understood: {said[:80]!r}.")
+            raise self.misread(said)
         align = re.search(r"\.align\s+(\d+)", declared)
-        rest = re.sub(r"\.(visible|extern|weak|common|global|const|shared|local|managed)\b|\.align\s+\d+|\.attribute\([^)]*\)",
-                      " ", declared)  # fmt: skip
-        match = _VARIABLE.search(rest)
+        match = _VARIABLE.search(_NOT_ITS_NAME.sub(" ", declared))
         if match is None:
-            raise UnsupportedKernel(f"line {self.line()} of the PTX is not understood: {said[:80]!r}.")
+            raise self.misread(said)
         element = width_of(match["type"])
         size = element * int(match["vector"] or 1)
         for count in re.findall(r"\[\s*(\d*)\s*\]", match["sizes"]):
@@ -291,8 +294,9 @@ class _Parser:
             self.at += 1
             results = _parameters(self.until(")"))
         self.skip()
-        found = re.compile(r"[\w$]+").match(self.text, self.at)
-        assert found is not None
+        found = re.compile(r"[\w$%]+").match(self.text, self.at)
+        if found is None:
+            raise self.misread(self.until("\n"))
         self.at = found.end()
         self.skip()
         parameters: tuple[Parameter, ...] = ()
@@ -361,7 +365,10 @@ class _Body:
     def directive(self, said: str) -> None:
         function = self.function
         if said.startswith(".reg"):
-            kind, names = re.match(r"\.reg\s+(?:\.v\d\s+)?\.(\w+)\s+(.*)", said, re.S).groups()  # type: ignore[union-attr]
+            match = re.match(r"\.reg\s+\.(\w+)\s+(.*)", said, re.S)
+            if match is None:
+                raise self.parser.misread(said)
+            kind, names = match.groups()
             for name in names.split(","):
                 many = re.fullmatch(r"([\w$%]+)<(\d+)>", name.strip())
                 whole = [f"{many[1]}{n}" for n in range(int(many[2]))] if many else [name.strip()]
@@ -405,7 +412,8 @@ class _Body:
             parts = self.operand(base)
             if isinstance(parts, Symbol):
                 return Address(Symbol(parts.name), parts.offset + (_integer(rest) if rest else 0))
-            assert isinstance(parts, (Register, Constant))
+            if not isinstance(parts, (Register, Constant)):
+                raise self.parser.misread(said)
             return Address(parts, _integer(rest) if rest else 0)
         if said.startswith(("{", "(")):
             return Vector(tuple(self.operand(part) for part in _split(said[1:-1])))

@@ -50,20 +50,20 @@ class _Access:
 def rewrite(program: Program, machine: Iterable[MachineAccess]) -> tuple[Rewrite, ...]:
     """Match the accesses, enter in `program` which of them are told as what, and say what was changed."""
     by_line: dict[int, list[MachineAccess]] = defaultdict(list)
-    for access in machine:
-        by_line[access.ptx_line].append(access)
+    for one in machine:
+        by_line[one.ptx_line].append(one)
     found: list[Rewrite] = []
     for block in program.blocks.values():
         accesses = [a for index in range(block.first, block.end) if (a := _access(program, index)) is not None]
         gone = [a for a in accesses if _line(program, a) not in by_line]
         for access in accesses:
-            wide = max((one.size for one in by_line.get(_line(program, access), ())), default=access.size)
+            wide = max((known.size for known in by_line.get(_line(program, access), ())), default=access.size)
             if wide <= access.size:
                 continue
             members = _members(access, wide, gone)
             if members is None:
-                found.append(_say(program, access, "unmatched", f"{wide} bytes at once in the machine code: the access "
-                                  "could not be matched, and is counted as the PTX has it."))  # fmt: skip
+                said = f"{wide} bytes at once in the machine code: the access could not be matched, and is counted as "
+                found.append(_say(program, access, "unmatched", f"{said}the PTX has it."))
                 continue
             gone = [a for a in gone if a not in members]
             _join(program, members)
@@ -74,8 +74,8 @@ def rewrite(program: Program, machine: Iterable[MachineAccess]) -> tuple[Rewrite
         for access in gone:
             program.telling[access.index] = None
             verb = "load" if access.opcode == "ld" else "store"
-            found.append(_say(program, access, "dropped", f"a {verb} is dropped: the value stays in a register, or nobody "
-                              "needs it."))  # fmt: skip
+            said = f"a {verb} is dropped: the value stays in a register, or nobody needs it."
+            found.append(_say(program, access, "dropped", said))
     return _summed(found)
 
 

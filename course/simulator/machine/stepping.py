@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from course.simulator.errors import UnsupportedKernel
 from course.simulator.machine import accesses, exchanges
-from course.simulator.machine.fetching import address_window, addresses_of, condition, fetch, write
+from course.simulator.machine.fetching import address_window, condition, fetch, refused, write
 from course.simulator.machine.lanes import State
 from course.simulator.machine.masks import split
 from course.simulator.machine.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
-from course.simulator.machine.operations import operation, seen_as
+from course.simulator.machine.operations import operation, seen_as, widened
 from course.simulator.machine.program import Program
-from course.simulator.machine.ptx import Instruction, Register, Vector, width_of
+from course.simulator.machine.ptx import Register, Vector, width_of
 
-__all__ = ["addresses_of", "condition", "fetch", "step_of"]
+__all__ = ["step_of"]
 
 Step = Callable[[State, Any], None]
 NOTHING = (0, 0, 0)
@@ -36,6 +35,7 @@ def step_of(program: Program, index: int) -> tuple[Step | None, tuple[int, int, 
     build = _BUILDERS.get(instruction.opcode)
     if instruction.opcode in _IGNORED:
         return None, NOTHING
+    body: Step | None
     if instruction.opcode in _CARRYING and (instruction.opcode.endswith("c") or "cc" in instruction.modifiers):
         body, cost = _extended(program, index), NOTHING
     elif build is not None:
@@ -62,14 +62,6 @@ def step_of(program: Program, index: int) -> tuple[Step | None, tuple[int, int, 
     return under_guard, cost
 
 
-def refused(instruction: Instruction) -> UnsupportedKernel:
-    """The sentence about an instruction that does not run."""
-    return UnsupportedKernel(
-        f"line {instruction.line}: the compiler wrote the instruction {instruction.name} (line {instruction.ptx_line} of "
-        "its PTX), which the machine engine does not run."
-    )
-
-
 _IGNORED = {"prefetch", "prefetchu", "nanosleep", "pmevent", "discard", "applypriority", "griddepcontrol", "brkpt"}
 """Instructions that change no value and no count."""
 
@@ -94,30 +86,24 @@ def _arithmetic(program: Program, index: int) -> tuple[Step, tuple[int, int, int
 
         return both, found.flops
     target = operands[0]
-    assert isinstance(target, Register)
-    number, size = program.number(program.owners[index], target), program.widths[
-        program.number(program.owners[index], target)]  # fmt: skip
+    if not isinstance(target, Register):
+        raise refused(instruction)
+    number = program.number(program.owners[index], target)
+    size = program.widths[number]
     if len(fetches) == 2:
         one, two = fetches
 
         def pair(state: State, mask: Any) -> None:
             value = result(one(state), two(state))
-            state.put(number, mask, value if value.dtype.itemsize >= size else _widened(value, size))
+            state.put(number, mask, value if value.dtype.itemsize >= size else widened(value, size))
 
         return pair, found.flops
 
     def step(state: State, mask: Any) -> None:
         value = result(*[get(state) for get in fetches])
-        state.put(number, mask, value if value.dtype.itemsize >= size else _widened(value, size))
+        state.put(number, mask, value if value.dtype.itemsize >= size else widened(value, size))
 
     return step, found.flops
-
-
-def _widened(value: Any, size: int) -> Any:
-    from_float = value.dtype.kind == "f"
-    if from_float:
-        value = value.view(f"u{value.dtype.itemsize}")
-    return value if value.dtype == np.bool_ else value.astype(f"{value.dtype.kind}{size}")
 
 
 def _move_parts(program: Program, index: int) -> Step:
@@ -163,8 +149,9 @@ def _extended(program: Program, index: int) -> Step:
     gets = [fetch(program, index, operand, f"u{8 * size}") for operand in instruction.operands[1:]]
     put = write(program, index, instruction.operands[0])
     uses, leaves = instruction.opcode.endswith("c"), "cc" in names
-    product = operation(replace(instruction, opcode="mul", modifiers=(*(n for n in names if n in ("lo", "hi")), kind),
-                                operands=instruction.operands[:3])) if "mad" in instruction.opcode else None  # fmt: skip
+    half = tuple(name for name in names if name in ("lo", "hi"))
+    multiply = replace(instruction, opcode="mul", modifiers=(*half, kind), operands=instruction.operands[:3])
+    product = operation(multiply) if "mad" in instruction.opcode else None
     less = instruction.opcode.startswith("sub")
     signed = [fetch(program, index, operand, kind) for operand in instruction.operands[1:3]]
 
