@@ -9,12 +9,12 @@ import numpy as np
 
 from course.simulator.access import Site
 from course.simulator.errors import MisalignedAddress
-from course.simulator.machine.fetching import address_of, fetch, refused, write
+from course.simulator.machine.fetching import address_of, fetch, write
 from course.simulator.machine.lanes import State
 from course.simulator.machine.masks import lanes_of, split
 from course.simulator.machine.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES, outside
 from course.simulator.machine.operations import dtype_of
-from course.simulator.machine.program import Program, parameter_of
+from course.simulator.machine.program import Program, parameter_of, refused
 from course.simulator.machine.ptx import Address, Instruction, Symbol, Vector, width_of
 
 __all__ = ["atomic", "load", "store"]

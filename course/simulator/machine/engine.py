@@ -20,11 +20,11 @@ from course.simulator.batches import batches
 from course.simulator.errors import LaunchError
 from course.simulator.launch import MAX_STEPS, RunInfo, check_launch, check_memory, check_warp, dimensions
 from course.simulator.machine import exchanges
-from course.simulator.machine.fetching import addresses_of, condition, fetch, refused
+from course.simulator.machine.fetching import addresses_of, condition, fetch
 from course.simulator.machine.lanes import State
 from course.simulator.machine.masks import either, split
 from course.simulator.machine.memory import Memory, Region
-from course.simulator.machine.program import BARRIERS, ENDS, HOST_CALLS, Program, called_name, target, targets
+from course.simulator.machine.program import BARRIERS, ENDS, HOST_CALLS, Program, called_name, refused, target, targets
 from course.simulator.machine.stepping import step_of
 
 __all__ = ["Argument", "Code", "compile_program", "run"]

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from course.simulator.errors import LaunchError
-from course.simulator.machine.fetching import fetch, refused, write
+from course.simulator.machine.fetching import choice, fetch, write
 from course.simulator.machine.lanes import State
 from course.simulator.machine.masks import lanes_of
 from course.simulator.machine.operations import dtype_of
-from course.simulator.machine.program import Program, called_name
+from course.simulator.machine.program import Program, called_name, refused
 from course.simulator.machine.ptx import Parameter, Symbol, Vector
 
 __all__ = ["active_mask", "block_vote", "host_call", "match", "passing", "reduce", "shuffle", "vote"]
@@ -37,7 +37,7 @@ def _lanes(value: Any, state: State) -> Any:
 def shuffle(program: Program, index: int) -> Step:
     """``shfl.sync``: a lane reads another lane's register."""
     instruction = program.instructions[index]
-    mode = next(name for name in ("up", "down", "bfly", "idx") if name in instruction.modifiers)
+    mode = choice(instruction, "up", "down", "bfly", "idx")
     target, source, distance, control = instruction.operands[:4]
     get = fetch(program, index, source, "b32")
     far, clamp = fetch(program, index, distance, "u32"), fetch(program, index, control, "u32")
@@ -74,7 +74,7 @@ def shuffle(program: Program, index: int) -> Step:
 def vote(program: Program, index: int) -> Step:
     """``vote.sync`` among the lanes that are there."""
     instruction = program.instructions[index]
-    mode = next(name for name in ("all", "any", "uni", "ballot") if name in instruction.modifiers)
+    mode = choice(instruction, "all", "any", "uni", "ballot")
     get, put = fetch(program, index, instruction.operands[1], "pred"), write(program, index, instruction.operands[0])
 
     def step(state: State, mask: Any) -> None:
@@ -128,7 +128,7 @@ def reduce(program: Program, index: int) -> Step:
     """``redux.sync``."""
     instruction = program.instructions[index]
     kind = instruction.modifiers[-1]
-    name = next(n for n in ("add", "min", "max", "and", "or", "xor") if n in instruction.modifiers)
+    name = choice(instruction, "add", "min", "max", "and", "or", "xor")
     dtype = dtype_of(kind)
     if dtype.kind == "f":
         raise refused(instruction)

@@ -11,22 +11,22 @@ from course.simulator.errors import UnsupportedKernel
 from course.simulator.machine.lanes import State
 from course.simulator.machine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from course.simulator.machine.operations import dtype_of, seen_as, widened
-from course.simulator.machine.program import Program
+from course.simulator.machine.program import Program, refused
 from course.simulator.machine.ptx import Address, Constant, Instruction, Register, Special, Symbol
 
-__all__ = ["address_of", "address_window", "addresses_of", "condition", "fetch", "refused", "write"]
+__all__ = ["address_of", "address_window", "addresses_of", "choice", "condition", "fetch", "write"]
 
 Fetch = Callable[[State], Any]
 _VARIABLES_AT = 0x2000_0000_0000
 """Device address of a module's global and constant variables."""
 
 
-def refused(instruction: Instruction) -> UnsupportedKernel:
-    """The sentence about an instruction that does not run."""
-    return UnsupportedKernel(
-        f"line {instruction.line}: the compiler wrote the instruction {instruction.name} (line {instruction.ptx_line} "
-        "of its PTX), which the machine engine does not run."
-    )
+def choice(instruction: Instruction, *names: str) -> str:
+    """Which of some modifiers an instruction has. Raises UnsupportedKernel where it has none of them."""
+    for name in names:
+        if name in instruction.modifiers:
+            return name
+    raise refused(instruction)
 
 
 def address_window(space: str) -> int:
@@ -81,6 +81,8 @@ def fetch(program: Program, index: int, operand: Any, kind: str) -> Fetch:
 
         return special
     if isinstance(operand, Symbol):
+        if operand.name not in program.variables:
+            raise refused(program.instructions[index])
         return _symbol(program, operand, dtype)
     raise UnsupportedKernel(f"line {program.instructions[index].line}: the operand {operand} is not understood.")
 

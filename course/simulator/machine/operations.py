@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from course.simulator.errors import UnsupportedKernel
 from course.simulator.fused import fused
 from course.simulator.machine.ptx import Instruction, width_of
 
@@ -29,8 +30,10 @@ def dtype_of(kind: str) -> np.dtype[Any]:
     """NumPy's type of a PTX type. Packed types and bfloat16 are bits: unsigned numbers of their width."""
     if kind in _KINDS:
         return np.dtype(_KINDS[kind])
-    signed = kind[0] == "s"
-    return np.dtype(f"{'i' if signed else 'u'}{width_of(kind)}")
+    size = width_of(kind)
+    if size > 8:
+        raise UnsupportedKernel(f"the type .{kind} of PTX does not run in the simulator.")
+    return np.dtype(f"{'i' if kind[0] == 's' else 'u'}{size}")
 
 
 def seen_as(value: Value, dtype: np.dtype[Any]) -> Value:
@@ -629,13 +632,13 @@ def _dp4a(modifiers: tuple[str, ...], count: int) -> Operation:
     return Operation(("b32", "b32", "b32"), dot)
 
 
-def _testp(modifiers: tuple[str, ...], count: int) -> Operation:
+def _testp(modifiers: tuple[str, ...], count: int) -> Operation | None:
     tests: dict[str, Callable[[Value], Value]] = {
         "finite": np.isfinite, "infinite": np.isinf, "number": lambda v: ~np.isnan(v), "notanumber": np.isnan,
         "normal": lambda v: np.isfinite(v) & (np.abs(v) >= np.finfo(v.dtype).tiny),
         "subnormal": lambda v: (v != 0) & (np.abs(v) < np.finfo(v.dtype).tiny),
     }  # fmt: skip
-    return Operation((modifiers[-1],), tests[modifiers[0]])
+    return Operation((modifiers[-1],), tests[modifiers[0]]) if modifiers[0] in tests else None
 
 
 def _negated(value: Value) -> Value:

@@ -92,6 +92,14 @@ def prepare(module: Module, entry: str | None = None, arrays: dict[str, str] | N
     return program
 
 
+def refused(instruction: Instruction) -> UnsupportedKernel:
+    """The sentence about an instruction that does not run."""
+    return UnsupportedKernel(
+        f"line {instruction.line}: the compiler wrote the instruction {instruction.name} (line {instruction.ptx_line} "
+        "of its PTX), which the machine engine does not run."
+    )
+
+
 def _called(module: Module, kernel: Function) -> list[Function]:
     """The kernel and what it calls, each once. A PTX register has one value, so recursion is refused."""
     found: list[Function] = []
@@ -145,7 +153,10 @@ def _append(program: Program, function: Function) -> None:
 
 def target(program: Program, index: int, label: str) -> int:
     """Instruction that a label of the function at `index` names."""
-    return program.starts[f"{program.owners[index].name} {label}"]
+    place = program.starts.get(f"{program.owners[index].name} {label}")
+    if place is None:
+        raise UnsupportedKernel(f"line {program.instructions[index].line}: the PTX has no label {label}.")
+    return place
 
 
 def targets(program: Program, index: int) -> list[int]:
@@ -291,7 +302,9 @@ def _find_sites(program: Program, arrays: dict[str, str]) -> None:
             continue
         said = next((name for name in SPACES if name in instruction.modifiers), None)
         spaces = ("global", "shared", "local") if said is None else ("constant" if said == "const" else said,)
-        address = next(operand for operand in instruction.operands if isinstance(operand, Address))
+        address = next((operand for operand in instruction.operands if isinstance(operand, Address)), None)
+        if address is None:
+            raise refused(instruction)
         names = pointers.get(program.number(program.owners[index], address.base), set()) if isinstance(
             address.base, Register) else {address.base.name} if isinstance(address.base, Symbol) else set()  # fmt: skip
         for space in spaces:

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from course.simulator.machine import accesses, exchanges
-from course.simulator.machine.fetching import address_window, condition, fetch, refused, write
+from course.simulator.machine.fetching import address_window, condition, fetch, write
 from course.simulator.machine.lanes import State
 from course.simulator.machine.masks import split
 from course.simulator.machine.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
-from course.simulator.machine.operations import operation, seen_as, widened
-from course.simulator.machine.program import Program
+from course.simulator.machine.operations import dtype_of, operation, seen_as, widened
+from course.simulator.machine.program import Program, refused
 from course.simulator.machine.ptx import Register, Vector, width_of
 
 __all__ = ["step_of"]
@@ -76,6 +76,8 @@ def _arithmetic(program: Program, index: int) -> tuple[Step, tuple[int, int, int
         return _move_parts(program, index), NOTHING
     fetches = [fetch(program, index, operand, kind) for operand, kind in zip(operands[1:], found.sources, strict=False)]
     result = found.result
+    if len(fetches) != len(found.sources):
+        raise refused(instruction)
     if instruction.second is not None:  # setp p|q
         put, put_second = write(program, index, operands[0]), write(program, index, instruction.second)
 
@@ -111,7 +113,7 @@ def _move_parts(program: Program, index: int) -> Step:
     instruction = program.instructions[index]
     target, source = instruction.operands
     size = width_of(instruction.modifiers[-1])
-    whole = np.dtype(f"u{size}")
+    whole = dtype_of(f"b{8 * size}")
     if isinstance(target, Vector):
         part = size // len(target.parts)
         get = fetch(program, index, source, f"b{8 * size}")
