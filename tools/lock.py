@@ -17,11 +17,13 @@ MAC = {"llvmlite": "0.46.0", "numba": "0.63.1", "numpy": "2.3.5"}
 
 
 COMPILER = {
+    "nvidia-cuda-cccl": "13.0.85",
     "nvidia-cuda-crt": "13.0.88",
     "nvidia-cuda-nvcc": "13.0.88",
     "nvidia-cuda-nvdisasm": "13.2.51",
     "nvidia-cuda-nvrtc": "13.0.88",
     "nvidia-cuda-runtime": "13.0.96",
+    "nvidia-nvjitlink": "13.0.88",
     "nvidia-nvvm": "13.0.88",
 }
 """NVIDIA's compiler (on Linux, and it need not be installed here), with what its wheels bring along."""

@@ -23,6 +23,7 @@ from course.errors import ArgumentTypeError
 from course.languages import cache
 from course.languages.code_key import read_code
 from course.languages.compiled import Compiled, Declared, Number, Parameter, declared, entries
+from course.languages.linking import flags_as_nvrtc, linked_ptx, missing
 from course.languages.tools import NoCompilerError, assembler, first_line
 from course.simulator.arguments import signed, typed
 from course.simulator.device import DeviceArray
@@ -38,9 +39,6 @@ _OPTIONS = {"fastmath": False, "opt": True, "debug": False, "launch_bounds": Non
 """Options of `cuda.jit` that change the machine code, and what they are when nobody says anything."""
 _DRIVERS = ("numba.cuda.cudadrv", "cuda.")
 """Modules whose errors are about a library that is missing, or too old or too new; others are about the kernel."""
-_EXTERNAL = re.compile(r"^\s*\.extern\s+\.func\s+(?:\([^)]*\)\s*)?([\w$]+)", re.M)
-_OF_THE_DRIVER = ("vprintf", "malloc", "free", "__assertfail")
-"""Functions that every GPU has, without any linking."""
 _FILE = re.compile(r'^(\s*\.file\s+\d+\s+)"([^"]*)"', re.M)
 
 
@@ -96,15 +94,10 @@ def numba_ptx(function: Any, numba_types: tuple[Any, ...], cc: tuple[int, int], 
 
     Raises numba's own errors, and the compiler's; NoCompilerError where a part of the kernel is not in the PTX.
     """
-    with some_device():
-        ptx, _ = numba_cuda().compile_ptx(to_numba(function), numba_types, cc=cc, **said)
-    missing = [name for name in _EXTERNAL.findall(ptx) if name not in _OF_THE_DRIVER]
-    if missing:
-        raise NoCompilerError(
-            f"{function.__name__} uses what numba takes from CUDA C++ and links on a GPU only, as it does for float16 "
-            f"({', '.join(missing)}), so its PTX is not complete; float32 in the kernel needs no linking"
-        )
-    return str(ptx)
+    twin = to_numba(function)
+    with some_device(), flags_as_nvrtc():
+        ptx, _ = numba_cuda().compile_ptx(twin, numba_types, cc=cc, **said)
+        return linked_ptx(twin, numba_types, cc, said, function.__name__) if missing(str(ptx)) else str(ptx)
 
 
 def _typed_ptx(function: Any, numba_types: tuple[Any, ...], cc: tuple[int, int], said: Mapping[str, Any]) -> str:
@@ -120,7 +113,14 @@ def _typed_ptx(function: Any, numba_types: tuple[Any, ...], cc: tuple[int, int],
 
 def _without_names(ptx: str, files: Sequence[str]) -> str:
     """PTX whose files have numbers for names: a cell of a notebook has another file name in each session."""
-    return _FILE.sub(lambda found: found[0] if found[2] not in files else f'{found[1]}"<{files.index(found[2])}>"', ptx)
+
+    def numbered(found: re.Match[str]) -> str:
+        for number, file in enumerate(files):
+            if found[2] == file or found[2].endswith(f"/{file}"):
+                return f'{found[1]}"<{number}>"'
+        return found[0]
+
+    return _FILE.sub(numbered, ptx)
 
 
 def _with_names(ptx: str, files: Sequence[str]) -> str:

@@ -206,23 +206,6 @@ def test_a_text_without_a_source_is_said():
         compile_numba(space["made"], (FLOATS,))
 
 
-def test_what_numba_links_in_on_a_gpu_is_said():
-    @cuda.jit
-    def halves(x):
-        x[0] = x[0] * x[1]
-
-    with pytest.raises(NoCompilerError, match=r"^halves uses what numba takes from CUDA C\+\+ .* float16 \(\w+\)"):
-        compile_numba(halves, (np.zeros(2, np.float16),))
-
-
-def test_what_every_gpu_has_needs_no_linking():
-    @cuda.jit
-    def says(x):
-        print(x[0])
-
-    assert "vprintf" in compile_numba(says, (FLOATS,)).ptx
-
-
 def test_options_for_a_debugger_are_kept():
     @cuda.jit(debug=True, opt=False)
     def kernel(x):
