@@ -20,7 +20,7 @@ from course.simulator.kernels import lookup
 
 __all__ = ["Code", "read_code"]
 
-_KNOWN = ("builtins", "course", "math", "numba", "numpy")
+_KNOWN = ("builtins", "math", "numba", "numpy")
 """Modules whose version is in the name of an entry anyway, or that never change."""
 
 

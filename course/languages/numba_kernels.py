@@ -11,6 +11,9 @@ numba flattens every argument into parameters of the entry, in order (found with
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import importlib
 import inspect
 import re
 import types
@@ -37,6 +40,8 @@ __all__ = ["compile_numba", "numba_ptx", "options", "pack"]
 
 _OPTIONS = {"fastmath": False, "opt": True, "debug": False, "launch_bounds": None, "max_registers": None}
 """Options of `cuda.jit` that change the machine code, and what they are when nobody says anything."""
+_ADDED = ("gpu_copies", "wide")
+"""Modules of `course.simulator` that make what numba.cuda does not have."""
 _DRIVERS = ("numba.cuda.cudadrv", "cuda.")
 """Modules whose errors are about a library that is missing, or too old or too new; others are about the kernel."""
 _FILE = re.compile(r'^(\s*\.file\s+\d+\s+)"([^"]*)"', re.M)
@@ -54,7 +59,7 @@ def compile_numba(kernel: Any, args: Sequence[Any], cc: tuple[int, int] = (9, 0)
     said = options(kernel)
     most = said.pop("max_registers", None)
     code = read_code(function)
-    key = cache.key("numba", code.key, [str(kind) for kind in numba_types], cc, sorted(said.items()))
+    key = cache.key("numba", _additions(), code.key, [str(kind) for kind in numba_types], cc, sorted(said.items()))
     kept = cache.get(key)
     if kept is None:
         kept = {"ptx": _without_names(_typed_ptx(function, numba_types, cc, said), code.files)}
@@ -109,6 +114,13 @@ def _typed_ptx(function: Any, numba_types: tuple[Any, ...], cc: tuple[int, int],
         if isinstance(error, OSError | ImportError) or type(error).__module__.startswith(_DRIVERS):
             raise NoCompilerError(f"NVIDIA's compiler failed: {first_line(error)}") from None
         raise refusal(error, function) from None
+
+
+@functools.cache
+def _additions() -> str:
+    """The text of what this course adds to numba.cuda (`cuda.load4`): part of a kernel that uses it."""
+    texts = [inspect.getsource(importlib.import_module(f"course.simulator.{name}")) for name in _ADDED]
+    return hashlib.sha256("".join(texts).encode()).hexdigest()
 
 
 def _without_names(ptx: str, files: Sequence[str]) -> str:

@@ -245,6 +245,26 @@ def test_a_kernel_that_has_not_changed_is_not_compiled_again(asked, monkeypatch)
     assert len(asked) == 5
 
 
+def test_what_the_course_adds_to_numba_is_part_of_a_kernel(asked, monkeypatch):
+    """`cuda.load4` is made by the course: when its text changes, so does a kernel with it."""
+    from course.simulator import names
+
+    assert set(numba_kernels._ADDED) == set(names._OWN.values())
+    compile_numba(scaled(2), (FLOATS, FLOATS))
+    monkeypatch.setattr(numba_kernels, "_additions", lambda: "another text")
+    compile_numba(scaled(2), (FLOATS, FLOATS))
+    assert len(asked) == 2
+
+
+def test_wide_loads_of_the_course_are_one_instruction():
+    @cuda.jit
+    def wide(x, out):
+        cuda.store4(out, 0, cuda.load4(x, 0))
+
+    ptx = compile_numba(wide, (FLOATS, FLOATS)).ptx
+    assert "ld.global.v4.f32" in ptx and "st.global.v4.f32" in ptx
+
+
 def test_a_cell_of_another_session_has_the_ptx_with_its_own_file_name(asked, tmp_path):
     text = "from course import cuda\n@cuda.jit\ndef cell(x):\n    x[0] = 1\n"
     for name in ("one.py", "two.py"):
