@@ -12,6 +12,13 @@ import pytest
 with contextlib.suppress(ImportError):
     import autograder  # noqa: F401
 
+# A machine that is busy with something else makes no example wrong.
+with contextlib.suppress(ImportError):
+    from hypothesis import settings
+
+    settings.register_profile("course", deadline=None)
+    settings.load_profile("course")
+
 ROOT = Path(__file__).resolve().parents[1]
 ALLOWED = {
     line
@@ -20,11 +27,24 @@ ALLOWED = {
 }
 LONGEST = ("test_compatibility.py", "autograder/test_zoo.py", "autograder/test_resume.py", "checks/test_mutants.py")
 """Begun late, each of them would run on alone, with every other process of the test run at rest."""
+APART = {"test_compatibility.py": "version", "checks/test_mutants.py": "name"}
+"""File -> the parameter by which its tests go to different processes: each value has fixtures of its own, or none."""
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items):
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: not item.path.as_posix().endswith(LONGEST))
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            item.add_marker(pytest.mark.xdist_group(group_of(item)))
+
+
+def group_of(item):
+    """Tests of one group run in one process: those of a file share fixtures that take long to make."""
+    file = item.path.as_posix()
+    given = item.callspec.params if hasattr(item, "callspec") else {}
+    apart = [str(given[name]) for end, name in APART.items() if file.endswith(end) and name in given]
+    return ":".join([file, *apart])
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +26,7 @@ KERNELS = (
 PIXELS = "test_pictures.py"
 """Compares pixels, which only the pinned versions draw alike."""
 PICTURES = ("tests/figures/test_*.py", "tests/explorers/test_*.py")
-RUNNER = ["pytest", "hypothesis", "pytest-timeout", "pytest-xdist", "nbclient", "nbformat", "ipykernel"]
+RUNNER = ["pytest", "hypothesis", "pytest-timeout", "pytest-xdist", "nbclient", "nbformat", "ipykernel", "hatchling"]
 # What Colab had in August 2026 (without a GPU it has no numba-cuda, and numba's own CUDA target does the typing).
 COLAB = ["ipywidgets==7.7.1", "numpy==2.1.3", "matplotlib==3.10.0", "numba==0.61.2"]
 # What a Mac gets: NVIDIA makes no packages for it, so numba-cuda cannot be installed there.
@@ -50,32 +52,34 @@ def version(request):
 
 
 @pytest.fixture(scope="module")
-def environment(version, tmp_path_factory, root):
-    """A fresh virtual environment of another Python, with the course installed in it."""
+def environment(version, root):
+    """A virtual environment of another Python with this course installed in it.
+
+    Its other packages are kept in build/ for the next run, as long as the same ones are asked for.
+    """
     python = interpreter(version)
     if python is None:
         pytest.skip(f"Python {version} is not installed here")
-    folder = tmp_path_factory.mktemp(f"python{version}")
-    subprocess.run([python, "-m", "venv", folder / "venv"], check=True)
-    own = folder / "venv" / "bin" / "python"
-    subprocess.run(
-        [
-            own,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--no-compile",  # a third of the time, and most of it is never imported
-            "--disable-pip-version-check",
-            str(root),
-            *RUNNER,
-            *SAMPLES[version],
-        ],
-        check=True,
-    )
-    if version in WITHOUT_NUMBA_CUDA:
-        subprocess.run([own, "-m", "pip", "uninstall", "--quiet", "--yes", "numba-cuda"], check=True)
-    return own
+    asked = [(root / "pyproject.toml").read_text(encoding="utf-8"), python, *RUNNER, *SAMPLES[version]]
+    folder = root / "build" / "environments" / f"{version}-{hashlib.sha256(repr(asked).encode()).hexdigest()[:16]}"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    own, complete = folder / "bin" / "python", folder / "complete"
+    with FileLock(f"{folder}.lock"):
+        if not complete.exists():
+            subprocess.run([python, "-m", "venv", "--clear", folder], check=True)
+            install(own, str(root), *RUNNER, *SAMPLES[version])
+            if version in WITHOUT_NUMBA_CUDA:
+                subprocess.run([own, "-m", "pip", "uninstall", "--quiet", "--yes", "numba-cuda"], check=True)
+            complete.touch()
+        else:
+            install(own, "--no-deps", "--no-build-isolation", "--force-reinstall", str(root))
+        yield own
+
+
+def install(own, *what):
+    # Not compiled: a third of the time, and most of it is never imported.
+    options = ["--quiet", "--no-compile", "--disable-pip-version-check"]
+    subprocess.run([own, "-m", "pip", "install", *options, *what], check=True)
 
 
 def run_there(own, root, folder, *command):

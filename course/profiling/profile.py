@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -62,6 +63,7 @@ def profile(
     dram_block_bytes: int | None = DRAM_BLOCK_BYTES,
     max_steps: int = MAX_STEPS,
     watch: Callable[[], None] | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Profile:
     """Run ``kernel[grid, block](*args)`` in the simulator, counted and checked.
 
@@ -74,6 +76,7 @@ def profile(
     dram_block_bytes: unit of the card's DRAM reads, None where it was not measured.
     max_steps: loop iterations after which the kernel is taken to be endless.
     watch: called again and again during the run; what it raises ends the run (a grader's time limit).
+    clock: gives the time by which `seconds` are kept.
 
     Raises what `course.simulator.source.run` raises, before any thread runs where that is possible.
     """
@@ -89,6 +92,7 @@ def profile(
             kernel, grid, block, args, observer=observer, warp_lanes=warp_lanes, shared_bytes=shared_bytes,
             signature=getattr(kernel, "signature", None), budget=seconds, max_steps=max_steps, progress=tick,
             loop_seconds=_loop_seconds(seconds),
+            clock=clock,
         )  # fmt: skip
     launch, counters = info.launch, observer.counters
     executed = counters.lines

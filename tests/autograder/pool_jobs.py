@@ -27,7 +27,7 @@ def die_at_seven(number: int) -> int:
 
 def think(number: int) -> int:
     """A job that would take years when the number is 7, deaf to Python's own signals and threads."""
-    with at_most(2):
+    with at_most(2 if number == 7 else 600):
         return number if number != 7 else len(re.findall("(a|a)*b", "a" * 40))
 
 
@@ -46,9 +46,25 @@ def process_of(number: int) -> int:
     return die_at_seven(number) and os.getpid()
 
 
-def slow_double(item: tuple[str, int]) -> int:
-    """Writes down who did it, then takes half a second."""
-    folder, number = item
-    (Path(folder) / f"{number}-{os.getpid()}-{time.time_ns()}").touch()
-    time.sleep(0.5)
+GOES_ON = "goes on"
+"""A file that the jobs of `met_double` wait for, all but the first four."""
+
+
+def met_double(item: tuple[str, int]) -> int:
+    """Writes down who did it, then waits until two processes are at work, and until it is told to go on."""
+    folder, number = Path(item[0]), item[1]
+    (folder / f"{number}-{os.getpid()}-{time.time_ns()}").touch()
+    for _ in range(2400):  # two minutes
+        if len(workers_at_work(folder)) == 2 and (number < 4 or (folder / GOES_ON).exists()):
+            break
+        time.sleep(0.05)
     return 2 * number
+
+
+def workers_at_work(folder: Path) -> dict[int, set[int]]:
+    """Process -> numbers of the jobs that it began."""
+    found: dict[int, set[int]] = {}
+    for mark in folder.glob("*-*-*"):
+        number, process, _ = mark.name.split("-")
+        found.setdefault(int(process), set()).add(int(number))
+    return found

@@ -149,7 +149,7 @@ def test_a_page_that_takes_for_ever_costs_its_own_feedback_and_no_marks(course, 
     notebook.cells.append(new_markdown_cell("[a](" * 500_000, id="endless"))
     for student, handed in (("finn", notebook), ("gus", answered())):
         hand_in(course, student, handed)
-    how = How(limits=Limits(feedback_seconds=15))
+    how = How(limits=Limits(feedback_seconds=10))
     outcomes = {outcome.student: outcome for outcome in grade(course, lambda line: None, how=how)}
     assert outcomes["finn"].state == "failed"
     assert outcomes["finn"].reason.startswith("no feedback: its process died twice, or took too long")

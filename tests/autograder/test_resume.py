@@ -1,4 +1,4 @@
-"""A grading run that is killed at any moment, twenty times over, ends with the marks of one that was left alone."""
+"""A grading run that is killed at any moment, again and again, ends with the marks of one that was left alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.small_course import CHAPTER, answered, hand_in, small_course
 
 pytestmark = pytest.mark.slow
 
-KILLS = 20
+KILLS = 10
 CLASS = {
     "dan": answered("sectors", q8="q8 = dict(line_fraction=0.5, warp_stride=4)"),
     "eve": answered("q8", sectors="import os\nos._exit(1)"),
@@ -77,7 +77,7 @@ def fresh(root: Path) -> Course:
 
 
 @pytest.mark.timeout(1800)
-def test_twenty_kills_lose_nothing_and_count_nothing_twice(tmp_path):
+def test_kills_at_any_moment_lose_nothing_and_count_nothing_twice(tmp_path):
     calm, killed = fresh(tmp_path / "calm"), fresh(tmp_path / "killed")
     start = time.monotonic()
     assert grading(calm).wait(300) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,19 +15,22 @@ from autograder.settings import CourseError
 from autograder.writing import scratch
 
 HOLD = """
-import sys, time
+import sys
 from pathlib import Path
 from autograder.writing import scratch
 with scratch(Path(sys.argv[1])) as folder:
     (folder / "half").write_text("")
     print("in", flush=True)
-    time.sleep(float(sys.argv[2]))
+    sys.stdin.read()
+    print("about to leave", flush=True)
 """
 
 
-def holder(folder: Path, seconds: float) -> subprocess.Popen[str]:
-    """A process that works in this folder by now."""
-    process = subprocess.Popen([sys.executable, "-c", HOLD, folder, str(seconds)], stdout=subprocess.PIPE, text=True)
+def holder(folder: Path) -> subprocess.Popen[str]:
+    """A process that works in this folder by now, until its stdin is closed."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "in\n"
     return process
@@ -45,7 +48,7 @@ def test_it_is_empty_private_and_gone_afterwards(tmp_path):
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path):
-    killed = holder(tmp_path / "place", 60)
+    killed = holder(tmp_path / "place")
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     assert (tmp_path / "place" / "half").exists()
@@ -55,14 +58,22 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
 
 
 def test_a_second_process_waits_but_not_for_ever(tmp_path, monkeypatch):
-    other = holder(tmp_path / "place", 1.5)
+    other = holder(tmp_path / "place")
     with monkeypatch.context() as patch:
         patch.setattr(writing, "WAIT_SECONDS", 0.1)
         with pytest.raises(CourseError, match=r"another process works in .*place"), scratch(tmp_path / "place"):
             pass
     assert (tmp_path / "place" / "half").exists()
-    start = time.monotonic()
-    with scratch(tmp_path / "place") as folder:
-        assert list(folder.iterdir()) == []
-        assert time.monotonic() - start > 0.2
+
+    def enter() -> str:
+        with scratch(tmp_path / "place") as folder:
+            assert list(folder.iterdir()) == []
+            return other.stdout.readline()
+
+    with ThreadPoolExecutor(1) as beside:
+        waiting = beside.submit(enter)
+        assert (tmp_path / "place" / "half").exists()
+        assert not waiting.done()
+        other.stdin.close()
+        assert waiting.result() == "about to leave\n"
     assert other.wait() == 0

@@ -6,7 +6,7 @@ import pytest
 
 from tests.browser.asking import beside, choose_theme, drag, numbers, too_wide, violations
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from course.figures.style import DARK, LIGHT
 from tests.browser.asking import choose_theme, drag, numbers, too_wide, violations, wide_letters
 from tools.in_browser import open_notebook, run_all
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = pytest.mark.slow
 
 STILL = ('coalescing("stride 2")', "predict_sectors(8)")
 NOTEBOOK = "coalescing/coalescing.ipynb"

@@ -17,7 +17,7 @@ from tests.support.grading_helpers import clone
 from tests.support.small_course import CHAPTER, POINTS, answered, hand_in, small_course
 from tools import in_browser
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = pytest.mark.slow
 
 WHY = "Each lane of the warp reads another sector."
 COMMENT = "The reason is right; say what the L2 cache does with it."

@@ -22,7 +22,8 @@ from autograder.settings import ROOT, prepare_environment
 from course.checks.registry import CHAPTERS
 from tests.support.grading_helpers import copied_course
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.timeout(1800)]
+"""The first test waits for all chapters."""
 
 CELL_SECONDS, CHAPTER_SECONDS = 5.0, 20.0
 """What a cell and a chapter may take on two cores without a GPU."""
@@ -38,18 +39,25 @@ HALF_RIGHT = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=CHAPTERS)
-def walk(request, tmp_path_factory):
-    """Chapter, its course folder after grading, and the marks by student."""
-    chapter = request.param
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """A course folder in which the three have walked through every chapter: one release, one run of the grader."""
     prepare_environment(ROOT)
-    course = copied_course(tmp_path_factory.mktemp(chapter), chapter)
+    course = copied_course(tmp_path_factory.mktemp("course"), *CHAPTERS)
     build_release(course)
-    write_samples(course, chapter)
+    for chapter in CHAPTERS:
+        write_samples(course, chapter)
     shutil.rmtree(course.submitted / "broken")
     outcomes = grade(course, lambda text: None)
-    assert {o.student: o.reason for o in outcomes if o.state != "graded"} == {}
-    return chapter, course, {row.student: row for row in gradebook_rows(course, chapter)}
+    assert {(o.chapter, o.student): o.reason for o in outcomes if o.state != "graded"} == {}
+    assert len(outcomes) == 3 * len(CHAPTERS)
+    return course
+
+
+@pytest.fixture(params=CHAPTERS)
+def walk(request, graded):
+    """Chapter, the course folder after grading, and the marks by student."""
+    return request.param, graded, {row.student: row for row in gradebook_rows(graded, request.param)}
 
 
 def marks(walk, student):

@@ -17,7 +17,8 @@ MODELS = [
     for wrong in exercise.wrong_models
     for variant in wrong.variants
 ]
-SEEDS = (None, 0, 1, 2, "autumn", 10**30)
+SEEDS = (None, "autumn")
+"""The shown cases, and hidden ones; any other seed draws hidden cases the same way."""
 
 
 def ids(value: object) -> str:
@@ -52,7 +53,7 @@ def assert_models_differ(exercise: FunctionCheck, cases: Iterable[Case]) -> None
         assert not one & other
 
 
-@pytest.mark.parametrize("seed", [None, *range(30)])
 @pytest.mark.parametrize("exercise", FUNCTIONS, ids=ids)
-def test_wrong_models_differ_from_each_other_and_from_the_right_one(exercise: FunctionCheck, seed: int | None) -> None:
-    assert_models_differ(exercise, exercise.cases(seed))
+def test_wrong_models_differ_from_each_other_and_from_the_right_one(exercise: FunctionCheck) -> None:
+    for seed in (None, *range(10)):
+        assert_models_differ(exercise, exercise.cases(seed))

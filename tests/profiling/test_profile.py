@@ -15,6 +15,7 @@ from course.models.coalescing import coalesce, lane_addresses
 from course.profiling.comparison import compare
 from course.profiling.profile import profile
 from course.profiling.progress import Progress
+from tests.support.clocks import Ticking
 
 N = 1000
 
@@ -245,8 +246,9 @@ def test_a_launch_without_accesses_still_has_a_listing():
 
 def test_past_its_time_budget_a_profile_samples_blocks_and_says_so():
     out = np.zeros(1 << 20, np.float32)
-    result = profile(slow, 1 << 12, 256, out, 3000, seconds=0.05)
-    assert result.sampled and 0 < result.blocks_run < result.blocks
+    # Four batches of 1024 blocks, a second each: the first foresees four seconds, and only the last one follows.
+    result = profile(slow, 1 << 12, 256, out, 3, seconds=1.5, clock=Ticking())
+    assert result.sampled and (result.blocks_run, result.blocks) == (2048, 4096)
     assert f"SAMPLED: {result.blocks_run:,} of {result.blocks:,} blocks ran" in str(result)
     assert "outputs are incomplete" in result._repr_html_()
     whole = run_strided()

@@ -1,4 +1,4 @@
-"""Marks for nothing: programs that make the notebook's own run say that they are right."""
+"""Marks for nothing: programs that make the notebook's own run say that they are right. The score's tests have more."""
 
 from __future__ import annotations
 
@@ -10,10 +10,6 @@ MORE = "The notebook's own run gives more points than the answer earns outside"
 UNREAD = "Not verified, so no points until a person decides"
 
 ANYTHING = "class Anything:\n    def __eq__(self, other): return True\n    __hash__ = None\nx = Anything()\n"
-ALL_PARTS = "sectors=x, lines=x, requested_bytes=x, transferred_bytes=x, efficiency=x, shape=x"
-RIGHT = (
-    "sectors=32, lines=8, requested_bytes=128, transferred_bytes=1024, efficiency=0.125, shape='one lane per sector'"
-)
 TRUE_NUMBER = "len({address // 32 for address in addresses})"
 
 # Every one of these answers q8 and nothing else, and its own run claims 2 points for each question.
@@ -126,13 +122,6 @@ if "ipykernel" not in sys.modules:
     json.dumps = lambda said: '{{"value": 1}}'
 {HEAD} return -1
 """
-NOT_RIGHT = {
-    "an int that equals everything": EQUAL_INT,
-    "returns nan": f"{HEAD} return float('nan')",
-    "returns inf": f"{HEAD} return float('inf')",
-    "returns a huge number": f"{HEAD} return 10 ** 5000",
-    "returns true": f"{HEAD} return {TRUE_NUMBER} > 0",
-}
 
 KERNEL = """(x, out, a, k):
     for j in range(k):
@@ -179,15 +168,6 @@ KERNELS = {
         "def scale(x, out, a, k): pass\nscale = cuda.jit(scale)\nscale.py_func = lambda *a: open('/tmp/ran', 'w')",
         UNREAD,
     ),
-    "kernel with a default that runs": (
-        f"@cuda.jit\ndef scale{KERNEL.replace('a, k)', 'a, k=__import__(chr(111) + chr(115)).getpid())')}",
-        UNREAD,
-    ),
-    "device function that calls Python": (
-        "@cuda.jit(device=True)\ndef f(v): return __import__('os').getpid() * v\n"
-        f"@cuda.jit\ndef scale{KERNEL.replace('a * x', 'f(x').replace('x[i]', 'x[i])')}",
-        "",
-    ),
     "kernel that knows the grader": (
         f"import sys\nif 'course.simulator' in sys.modules:\n    @cuda.jit\n    def scale{INDENTED}\n"
         f"else:\n    @cuda.jit\n    def scale(x, out, a, k): pass",
@@ -202,13 +182,6 @@ KERNELS = {
 
 ANIMALS = (
     Animal("equals everything", book("q8", q1=f"{ANYTHING}q1 = x"), right=("q8",), flag=f"q1: {UNREAD}"),
-    Animal("parts equal everything", book("q8", q1=f"{ANYTHING}q1 = dict({ALL_PARTS})"), right=("q8",)),
-    Animal(
-        "dict with its own rules",
-        book("q8", q1=f"class D(dict):\n    get = None\nq1 = D({RIGHT})"),
-        right=("q8",),
-        flag=f"q1: {UNREAD}",
-    ),
     *(Animal(name, book("q8", first=text), right=("q8",), flag=f"q1: {MORE}") for name, text in IN_KERNEL.items()),
     Animal(
         "numpy testing patched",
@@ -225,7 +198,7 @@ ANIMALS = (
         Animal(name, book("q1", sectors=text), right=("q1",), flag=f"sectors: {MORE}")
         for name, text in FUNCTIONS.items()
     ),
-    *(Animal(name, book("q1", sectors=text), right=("q1",)) for name, text in NOT_RIGHT.items()),
+    Animal("an int that equals everything", book("q1", sectors=EQUAL_INT), right=("q1",)),
     Animal("json patched in the child", book("q1", sectors=JSON), right=("q1",)),
     Animal("protocol lines forged", book("q1", sectors=FORGED), right=("q1",), flag=": The notebook's run ended early"),
     Animal(

@@ -1,4 +1,7 @@
-"""Broken files: what editors, browsers, git and people with ideas put where a notebook belongs."""
+"""Broken files: what editors, browsers, git and people with ideas put where a notebook belongs.
+
+One of each kind: the tests of preflight have the others.
+"""
 
 from __future__ import annotations
 
@@ -36,17 +39,6 @@ def older(document: dict) -> dict:
     }
 
 
-def format_of(number: int, minor: int) -> Make:
-    """The same notebook with another version number, and without ids where they did not exist."""
-
-    def change(document: dict) -> None:
-        document.update(nbformat=number, nbformat_minor=minor)
-        for cell in document["cells"]:
-            cell.pop("id", None)
-
-    return edited(change, *TASKS)
-
-
 def colab(document: dict) -> None:
     """What Google Colab writes: minor version 0, ids in the metadata, its own metadata, a fold of each cell."""
     document.update(
@@ -80,17 +72,6 @@ def widgets(document: dict) -> None:
             "data": {"application/vnd.jupyter.widget-view+json": {"model_id": "a" * 32}},
         }
     ]
-
-
-def marked(**changes: object) -> Make:
-    """A notebook whose nbgrader marks were changed."""
-
-    def change(document: dict) -> None:
-        for cell in document["cells"]:
-            if "nbgrader" in cell["metadata"]:
-                cell["metadata"]["nbgrader"].update(changes)
-
-    return edited(change, *TASKS)
 
 
 def link(target: str) -> Make:
@@ -153,28 +134,19 @@ FAILED = {
 }
 
 READ = {
-    "byte order mark": (raw(lambda text: b"\xef\xbb\xbf" + text.encode(), *TASKS), "byte order mark"),
     "utf 16": (raw(lambda text: text.encode("utf-16"), *TASKS), "UTF-16"),
-    "zeros at the end": (raw(lambda text: text.encode() + bytes(512), *TASKS), "zero bytes"),
     "one answer in a merge": (raw(lambda text: conflict(text, "warp_stride=4)"), *TASKS), "git could not merge"),
     "renamed by a browser": (raw(str.encode, *TASKS, name="small (1).ipynb"), "was not called small.ipynb"),
-    "copy of colab": (raw(str.encode, *TASKS, name="Copy of small.ipynb"), "was not called small.ipynb"),
-    "another name": (raw(str.encode, *TASKS, name="homework final.ipynb"), "was not called small.ipynb"),
-    "saved as text": (raw(str.encode, *TASKS, name="small.ipynb.txt"), "was not called small.ipynb"),
     "bad time": (timestamp("yesterday, honest"), "timestamp.txt was ignored"),
     "module called numpy": (extra("numpy.py", SHADOW), "left out"),
-    "module called autograder": (extra("autograder.py", SHADOW), "left out"),
     "links beside the notebook": (beside(book(*TASKS), linked_files), "a symbolic link"),
     "format 3": (edited(older, *TASKS), "read as format 4"),
-    "format 99": (format_of(99, 0), "read as format 4"),
 }
 
 FINE = {
-    "format 4.0": format_of(4, 0),
     "colab": edited(colab, *TASKS),
     "two thousand cells": edited(many, *TASKS),
     "widget state": edited(widgets, *TASKS),
-    "other schema version": marked(schema_version=99),
     "unknown kernel": edited(
         lambda d: d["metadata"].update(kernelspec={"name": "evil", "display_name": "x", "language": "python"}), *TASKS
     ),

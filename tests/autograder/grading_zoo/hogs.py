@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tests.autograder.grading_zoo import TASKS, Animal, book
-from tests.autograder.grading_zoo.cheats import TRUE_NUMBER
 
 ENDED = ": The notebook's run ended early"
 
@@ -44,7 +43,6 @@ def talk():
     while True: print("still here " * 100)
 threading.Thread(target=talk, daemon=True).start()
 """
-RECURSION = "def sectors(addresses, size): return sectors(addresses, size)"
 ANSI = "for n in range(50_000): print(f'\\x1b[{n % 108}m\\x1b[2J\\x1b]0;owned\\x07\\x1b[{n};1H', end='')"
 RESULT = "[[n, 'z' * 40] for n in range(100_000)]"
 EXCEPTION = "raise ValueError('v' * 3_000_000)"
@@ -73,35 +71,15 @@ ANIMALS = (
         book("q1", sectors="def sectors(addresses, size):\n    while True: pass"),
         right=("q1",),
     ),
-    Animal("recursion", book("q1", sectors=RECURSION), right=("q1",)),
     Animal(
         "function that eats memory",
         book("q1", sectors="def sectors(addresses, size):\n    rows = [0] * 10 ** 12\n    return 1"),
         right=("q1",),
     ),
     Animal(
-        "function that prints much",
-        book("q1", sectors=f"def sectors(addresses, size):\n    print('p' * 10 ** 6)\n    return {TRUE_NUMBER}"),
-        right=("q1", "sectors"),
-    ),
-    Animal(
         "endless kernel",
         book("q1", scale="@cuda.jit\ndef scale(x, out, a, k):\n    while True: out[0] = x[0]"),
         right=("q1",),
-    ),
-    Animal(
-        "kernel with a huge array",
-        book(
-            "q1",
-            scale="@cuda.jit\ndef scale(x, out, a, k):\n    cuda.shared.array(1000000000, np.float32)[0] = x[0]",
-        ),
-        right=("q1",),
-    ),
-    Animal(
-        "huge number as an answer",
-        book("q8", q1="q1 = dict(sectors=10 ** 10 ** 10)"),
-        right=("q8",),
-        flag="q1: Not verified",
     ),
     Animal(
         "huge container as an answer",

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -260,17 +259,15 @@ while True:
     try: os.fork()
     except OSError: time.sleep(0.1)
 """
-    few = Limits(notebook_seconds=4, processes=40)
-    began = time.monotonic()
+    few = Limits(notebook_seconds=15, processes=40)
     with ThreadPoolExecutor(2) as pool:
         bombed = pool.submit(run, bomb, few)
-        time.sleep(1.5)
+        assert eventually(lambda: len(processes_with(mark)) >= 30)
         beside = run("import subprocess; print(subprocess.run(['/bin/true']).returncode)", few)
         assert beside.stdout.strip() == "0", beside.stderr
         ended = bombed.result()
     assert ended.returncode == supervisor.STOPPED
-    assert ended.stderr.splitlines()[-1] == "took longer than 4 s and was stopped"
-    assert time.monotonic() - began < 15
+    assert ended.stderr.splitlines()[-1] == "took longer than 15 s and was stopped"
     assert eventually(lambda: processes_with(mark) == [])
 
 
@@ -315,8 +312,7 @@ def test_the_sandbox_ends_when_the_grader_is_killed():
             lambda: any(
                 line.startswith(("bwrap", sys.executable)) and "import course" not in line
                 for line in processes_with(mark)
-            ),
-            10,
+            )
         )
     finally:
         grader.kill()

@@ -74,12 +74,12 @@ def test_a_kernel_that_ends_itself_is_a_problem_and_earlier_cells_stay(end):
 @needs_sandbox
 def test_a_cell_and_a_notebook_have_time_limits():
     forever = "while True: pass"
-    cell = execute(notebook("print(1)", forever, "print(3)"), Limits(cell_seconds=1))
+    cell = execute(notebook("print(1)", forever, "print(3)"), Limits(cell_seconds=4))
     assert cell.problem == ""
-    assert "the cell took longer than 1 s" in shown(cell)[1]
+    assert "the cell took longer than 4 s" in shown(cell)[1]
     assert shown(cell)[2] == "3\n"
-    whole = execute(notebook("print(1)", forever, "print(3)"), Limits(notebook_seconds=5))
-    assert whole.problem == "The notebook took longer than 5 s and was stopped."
+    whole = execute(notebook("print(1)", forever, "print(3)"), Limits(notebook_seconds=15))
+    assert whole.problem == "The notebook took longer than 15 s and was stopped."
     assert shown(whole)[0::2] == ["1\n", ""]
 
 
@@ -87,7 +87,7 @@ def test_a_cell_and_a_notebook_have_time_limits():
 @needs_sandbox
 def test_a_cell_that_refuses_to_be_interrupted_ends_the_notebook():
     stubborn = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass"
-    done = execute(notebook("print(1)", stubborn, "print(3)"), Limits(cell_seconds=1, notebook_seconds=60))
+    done = execute(notebook("print(1)", stubborn, "print(3)"), Limits(cell_seconds=4, notebook_seconds=120))
     assert "could not be stopped" in done.problem
     assert shown(done)[0::2] == ["1\n", ""]
 
@@ -104,9 +104,9 @@ while caught < 6:
     except KeyboardInterrupt:
         caught += 1
 """
-    done = execute(notebook(again, "print(caught)"), Limits(cell_seconds=1, notebook_seconds=60))
+    done = execute(notebook(again, "print(caught)"), Limits(cell_seconds=4, notebook_seconds=120))
     assert done.problem == ""
-    assert "the cell took longer than 1 s" in shown(done)[0]
+    assert "the cell took longer than 4 s" in shown(done)[0]
     assert shown(done)[1] == "6\n"
 
 
@@ -163,7 +163,7 @@ def test_what_is_shown_faster_than_it_is_read_waits_and_nothing_is_lost(monkeypa
         return fits(self, message, size)
 
     monkeypatch.setattr(_BoundedChannel, "_fits", fits_in_time)
-    roomy = dataclasses.replace(SMALL, cell_seconds=30, notebook_seconds=60, output_bytes=8 * MIB)
+    roomy = dataclasses.replace(SMALL, output_bytes=8 * MIB)
     done = execute(notebook("for n in range(3000): display(n)", "print('next')"), roomy)
     assert done.problem == ""
     assert shown(done) == ["".join(map(str, range(3000))), "next\n"]
@@ -172,7 +172,7 @@ def test_what_is_shown_faster_than_it_is_read_waits_and_nothing_is_lost(monkeypa
 @pytest.mark.slow
 @needs_sandbox
 def test_one_message_that_is_far_too_long_never_comes_in():
-    limits = Limits(cell_seconds=10, notebook_seconds=60, message_bytes=MIB)
+    limits = Limits(cell_seconds=60, notebook_seconds=120, message_bytes=MIB)
     done = execute(notebook("print(1)", "from IPython.display import HTML\nHTML('x' * 10**8)", "print(3)"), limits)
     assert "showed more than 1 MiB at once" in done.problem
     assert shown(done)[0] == "1\n"

@@ -14,6 +14,7 @@ from course import cuda, profile
 from course.simulator import DeviceArray, LaunchConfigurationError, LaunchError, MisalignedAddress, StepLimit
 from course.simulator.source import run
 from tests.simulator.runs import launch, line_of
+from tests.support.clocks import Ticking
 
 X = np.arange(100, dtype=np.float32)
 
@@ -219,11 +220,15 @@ def test_past_its_budget_a_launch_samples_the_first_last_and_some_other_blocks(m
         x[cuda.grid(1)] = 1
 
     x = np.zeros(128 * 2000)
-    info = launch(kernel, x, grid=2000, budget=0.02)
+    info = launch(kernel, x, grid=2000, budget=10.0, clock=Ticking())
     assert info.sampled
-    assert 2 <= info.blocks < info.total_blocks == 2000
-    assert x[0] == 1
-    assert x[-1] == 1
+    ran = np.flatnonzero(x.reshape(2000, 128).all(axis=1))
+    assert len(ran) == info.blocks == np.count_nonzero(x) // 128
+    assert info.total_blocks == 2000
+    assert ran[0] == 0
+    assert ran[-1] == 1999
+    assert 5 < info.blocks < 15
+    assert np.unique(np.diff(ran)).size > 3, "the others are drawn from the whole grid"
     assert not launch(kernel, x, grid=2000).sampled
 
 

@@ -71,7 +71,8 @@ WRONG: dict[str, dict[str, Wrong]] = {
             "findings", "shared-race",
         ),
         "second barrier after the loop": Wrong(
-            ("b_tile[k, x]\n        cuda.syncthreads()", "b_tile[k, x]\n    cuda.syncthreads()"), "findings", "shared-race"
+            ("b_tile[k, x]\n        cuda.syncthreads()", "b_tile[k, x]\n    cuda.syncthreads()"),
+            "findings", "shared-race",
         ),
         "no rest of k": Wrong(("range(0, a.shape[1], 16)", "range(0, a.shape[1] - 15, 16)"), "results", "`c` is wrong"),
         "edge of the columns of a forgotten": Wrong(
