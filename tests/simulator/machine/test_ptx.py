@@ -10,9 +10,7 @@ from course.simulator.machine.engine import compile_program
 from course.simulator.machine.program import prepare, targets
 from course.simulator.machine.ptx import Address, Constant, Function, Register, Special, Symbol, Vector, parse
 
-REGISTERS = (
-    ".reg .b32 %r<9>; .reg .pred %p<9>; .reg .b64 %rd<9>; .reg .b16 %h<4>; .reg .f32 %f<4>; .reg .f64 %d<4>;"
-)
+REGISTERS = ".reg .b32 %r<9>; .reg .pred %p<9>; .reg .b64 %rd<9>; .reg .b16 %h<4>; .reg .f32 %f<4>; .reg .f64 %d<4>;"
 
 
 def module(body: str, before: str = "") -> str:
@@ -102,7 +100,8 @@ def test_a_list_of_places_to_jump_to():
     ["bar.arrive 1, 64;", "bar.sync 1, 64;", "setp.eq.f16x2 %p1|%p2, %r1, %r2;", "mbarrier.init.shared.b64 [%r1], 3;",
      "brx.idx %r1, nowhere;", "bra nowhere;", "call (%r1), %rd1, (%r2), proto;", "call f, ();", "foo.bar %r1;",
      "cp.async.ca.shared.global [%r1], [%rd1], 16;", "ld.param.u32 %r1, [%rd1];", "redux.sync.min.f32 %f1, %f2, -1;",
-     "atom.global.add.noftz.f16x2 %r1, [%rd1], %r2;", "shfl.sync.other.b32 %r1, %r2, 1, 31, -1;", "fma.rn.f32 %f1, %f2;",
+     "atom.global.add.noftz.f16x2 %r1, [%rd1], %r2;", "shfl.sync.other.b32 %r1, %r2, 1, 31, -1;",
+     "fma.rn.f32 %f1, %f2;",
      "vote.sync.other.b32 %r1, %p1, -1;", "ld.global.u32 %r1, %rd1;", "testp.odd.f32 %p1, %f1;", "mov.u32 %r1, %what;",
      "wgmma.fence.sync.aligned;", "lop3.or.BOOL.b32 %r1|%p1, %r1, %r2, %r3, 2, %p2;", "add.s32 %r1, [%rd1], 3;"],
 )  # fmt: skip
