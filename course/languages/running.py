@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -74,6 +75,7 @@ def run(
     budget: float | None = None,
     max_steps: int = MAX_STEPS,
     progress: Callable[[int, int], None] | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> RunInfo:
     """Run a numba.cuda kernel as NVIDIA's compiler writes it for compute capability `cc`.
 
@@ -109,7 +111,7 @@ def run(
         build(compiled).code, grid, block, parameters, arrays, kernel=compiled.name,
         filename=Path(compiled.filename).name, source=compiled.lines, first_line=compiled.first_line,
         observer=observer, warp_lanes=warp_lanes, shared_bytes=shared_bytes, budget=budget, max_steps=max_steps,
-        progress=progress,
+        progress=progress, clock=clock,
     )  # fmt: skip
     for back in give_back:
         back()
