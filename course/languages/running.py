@@ -40,6 +40,13 @@ class Built:
     rewrites: tuple[Rewrite, ...]
     """What the assembler did to shared and local accesses."""
 
+    @property
+    def gone(self) -> frozenset[int]:
+        """Numbers of the access sites that the machine code no longer has: joined to another, or dropped."""
+        program = self.code.program
+        without = {index for index, told in program.telling.items() if told is None}
+        return frozenset(site.index for (index, _), site in program.site_of.items() if index in without)
+
 
 @functools.lru_cache(maxsize=64)
 def build(compiled: Compiled) -> Built:

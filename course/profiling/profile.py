@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,9 +62,8 @@ def _check_level(level: object, cc: object) -> None:
         raise LaunchError(f"expected cc=(major, minor), two whole numbers such as (9, 0), got {cc!r}: say both.")
 
 
-def _machine_code(kernel: Callable[..., Any], args: Sequence[Any], cc: tuple[int, int]) -> MachineCode:
-    """What the compiler said of the code that ran (it is remembered)."""
-    built = running.build(compile_numba(kernel, args, cc))
+def _machine_code(built: running.Built, cc: tuple[int, int]) -> MachineCode:
+    """What the compiler said of the code that ran."""
     usage = built.machine.usage
     return MachineCode(
         cc=cc,
@@ -135,6 +134,9 @@ def profile(
     launch, counters = info.launch, observer.counters
     executed = counters.lines
     findings = (*observer.hazards.findings, *accidental_fp64(launch, executed))
+    built = running.build(compile_numba(kernel, args, cc)) if level == "machine" else None  # remembered
+    gone = built.gone if built is not None else frozenset()
+    sites = tuple(counts for counts in counters.sites if counts.site.index not in gone)
     instructions = sum(counts.instructions for counts in executed.values())
     return Profile(
         kernel=launch.kernel,
@@ -145,13 +147,13 @@ def profile(
             Line(
                 number,
                 text,
-                tuple(c for c in counters.sites if c.site.line == number),
+                tuple(c for c in sites if c.site.line == number),
                 tuple(f for f in findings if f.line == number),
                 executed.get(number),
             )
             for number, text in enumerate(launch.source, launch.first_line)
         ),
-        sites=counters.sites,
+        sites=sites,
         findings=findings,
         dram=counters.dram,
         dram_block_bytes=dram_block_bytes,
@@ -165,5 +167,5 @@ def profile(
         blocks_run=info.blocks,
         copies=counters.copy_counts,
         level=level,
-        machine=_machine_code(kernel, args, cc) if level == "machine" else None,
+        machine=_machine_code(built, cc) if built is not None else None,
     )

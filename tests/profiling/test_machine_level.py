@@ -40,6 +40,11 @@ def test_joined_loads_are_counted_once(compiled):
     assert (written.requests, written.sectors) == (compiled.requests, compiled.sectors)
 
 
+def test_an_access_that_was_joined_to_another_has_no_row_of_its_own(compiled):
+    loads = [c for c in compiled.sites if (c.site.space, c.site.kind) == ("shared", "load")]
+    assert len(loads) == 16 // 4 + 16 and "never reached" not in str(compiled)
+
+
 def test_the_profile_has_what_the_compiler_says(compiled):
     machine = compiled.machine
     assert (compiled.level, machine.cc) == ("machine", (9, 0))
