@@ -27,11 +27,11 @@ release: $(VENV)/.all  ## make release/ from source/
 	@python -m autograder release
 
 test: $(VENV)/.all lint  ## everything that needs no browser and no second environment
-	@python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder --mpl -m "not slow"
+	@python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --mpl -m "not slow"
 
 test-slow: $(VENV)/.all  ## browser, second environments, whole walks
-	@python -m pytest -m "slow and not alone" -n 3 --dist loadgroup --no-loadscope-reorder --ignore tests/browser
-	@python -m pytest tests/browser -n 2 --dist loadgroup
+	@python -m pytest -m "slow and not alone" -n 3 --dist loadfile --no-loadscope-reorder --ignore tests/browser
+	@python -m pytest tests/browser -n 2 --dist loadfile
 	@python -m pytest -m "slow and alone"
 
 bench: $(VENV)/.all  ## speed, as ratios against a peer in the same run

@@ -27,24 +27,26 @@ ALLOWED = {
 }
 LONGEST = ("test_compatibility.py", "autograder/test_zoo.py", "autograder/test_resume.py", "checks/test_mutants.py")
 """Begun late, each of them would run on alone, with every other process of the test run at rest."""
-APART = {"test_compatibility.py": "version", "checks/test_mutants.py": "name"}
-"""File -> the parameter by which its tests go to different processes: each value has fixtures of its own, or none."""
+APART = ("test_compatibility.py", "checks/test_mutants.py")
+"""Each parameter of their tests has fixtures of its own, or none, so that it may go to another process."""
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
-def pytest_collection_modifyitems(config, items):
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: not item.path.as_posix().endswith(LONGEST))
-    if config.pluginmanager.hasplugin("xdist"):
-        for item in items:
-            item.add_marker(pytest.mark.xdist_group(group_of(item)))
 
 
-def group_of(item):
-    """Tests of one group run in one process: those of a file share fixtures that take long to make."""
-    file = item.path.as_posix()
-    given = item.callspec.params if hasattr(item, "callspec") else {}
-    apart = [str(given[name]) for end, name in APART.items() if file.endswith(end) and name in given]
-    return ":".join([file, *apart])
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """`--dist loadfile`, but a file of APART is no longer than its longest parameter."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class LoadParameterScheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file, _, test = nodeid.partition("::")
+            return file + test.partition("[")[2] if file.endswith(APART) else file
+
+    return LoadParameterScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -172,7 +172,7 @@ def test_what_is_shown_faster_than_it_is_read_waits_and_nothing_is_lost(monkeypa
 @pytest.mark.slow
 @needs_sandbox
 def test_one_message_that_is_far_too_long_never_comes_in():
-    limits = Limits(cell_seconds=60, notebook_seconds=120, message_bytes=MIB)
+    limits = Limits(cell_seconds=10, notebook_seconds=120, message_bytes=MIB)
     done = execute(notebook("print(1)", "from IPython.display import HTML\nHTML('x' * 10**8)", "print(3)"), limits)
     assert "showed more than 1 MiB at once" in done.problem
     assert shown(done)[0] == "1\n"

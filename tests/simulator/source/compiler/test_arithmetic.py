@@ -99,8 +99,8 @@ def test_functions_that_a_gpu_approximates_are_near_c_s(tmp_path, untyped):
 
 
 @pytest.mark.slow
-def test_many_more_random_expressions_give_what_the_oracle_gives(tmp_path, untyped):
-    assert compare(25_000, 10_000, tmp_path, lambda maker: maker.make(3)) == []
+def test_a_hundred_thousand_random_expressions_give_what_the_oracle_gives(tmp_path, untyped):
+    assert compare(100_000, 10_000, tmp_path, lambda maker: maker.make(3)) == []
 
 
 @pytest.mark.slow
