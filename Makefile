@@ -71,6 +71,6 @@ $(VENV)/.lab: $(VENV)/bin/python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.all: $(VENV)/bin/python pyproject.toml constraints.txt
-	python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[lab,grade,dev]"
+	python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[lab,grade,dev,compiler]"
 	@python tools/warm_up.py
 	@touch $@ $(VENV)/.lab

@@ -16,10 +16,17 @@ MAC = {"llvmlite": "0.46.0", "numba": "0.63.1", "numpy": "2.3.5"}
 """numba-cuda does not exist for the Mac: there, the last numba with a complete CUDA target of its own."""
 
 
-COMPILER = tuple(
-    f"{name}==13.0.88; sys_platform == 'linux'" for name in ("nvidia-cuda-nvcc", "nvidia-cuda-nvrtc", "nvidia-nvvm")
-)
-"""NVIDIA's compiler is an extra that is not installed here: its versions were tried by hand."""
+COMPILER = {
+    "nvidia-cuda-cccl": "13.0.85",
+    "nvidia-cuda-crt": "13.0.88",
+    "nvidia-cuda-nvcc": "13.0.88",
+    "nvidia-cuda-nvdisasm": "13.2.51",
+    "nvidia-cuda-nvrtc": "13.0.88",
+    "nvidia-cuda-runtime": "13.0.96",
+    "nvidia-nvjitlink": "13.0.88",
+    "nvidia-nvvm": "13.0.88",
+}
+"""NVIDIA's compiler (on Linux, and it need not be installed here), with what its wheels bring along."""
 
 
 def lines(pin: str) -> list[str]:
@@ -36,7 +43,8 @@ def main() -> None:
         [sys.executable, "-m", "pip", "freeze", "--exclude-editable"], check=True, capture_output=True, text=True
     ).stdout
     pins = [line for pin in frozen.splitlines() if "==" in pin for line in lines(pin)]
-    pins += COMPILER
+    pins = [pin for pin in pins if pin.split("==")[0] not in COMPILER]
+    pins += [f"{name}=={version}; sys_platform == 'linux'" for name, version in COMPILER.items()]
     (Path(__file__).parents[1] / "constraints.txt").write_text(HEADER + "\n".join(pins) + "\n", encoding="utf-8")
     print(f"constraints.txt: {len(pins)} versions")
 

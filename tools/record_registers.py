@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from course import backend  # noqa: E402
 from course.kernels import cp_async, occupancy  # noqa: E402
+from course.languages.tools import NoCompilerError, assembler  # noqa: E402
 from course.profiling import compiled  # noqa: E402
 
 FILE = ROOT / "course" / "measured" / compiled.RECORDED
@@ -50,8 +51,8 @@ def main() -> int:
     on_gpu = backend.choose().is_gpu and compiled.gpu_capability() == compiled.RECORDED_CC
     has_compiler = True
     try:
-        compiled.assembler()
-    except compiled.NoCompilerError as error:
+        assembler()
+    except NoCompilerError as error:
         has_compiler = False
         if not on_gpu:
             print(f"There is no GPU of this compute capability here, and {error}: nothing was recorded.")

@@ -10,27 +10,23 @@ import ast
 import copy
 import functools
 import hashlib
-import importlib
-import importlib.util
 import json
-import re
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from course import cuda
 from course.cards import card
 from course.errors import CourseError
+from course.languages.numba_kernels import numba_ptx, options
+from course.languages.ptxas import run_ptxas, usage
+from course.languages.tools import NoCompilerError, assembler, first_line, version
 from course.simulator.arguments import typed
 from course.simulator.kernels import lookup, python_function
-from course.simulator.names import CudaName, numba_cuda, to_numba
-from course.simulator.numba_types import numba_type, some_device
+from course.simulator.names import CudaName, numba_cuda
+from course.simulator.numba_types import numba_type
 from course.simulator.source.frontend import read_source
 from course.simulator.source.programs import prepare
 from course.simulator.types import ArrayType, describe
@@ -38,12 +34,10 @@ from course.simulator.types import ArrayType, describe
 __all__ = [
     "RECORDED",
     "RECORDED_CC",
-    "NoCompilerError",
     "NoRegistersError",
     "Registers",
     "ask_compiler",
     "ask_driver",
-    "assembler",
     "fingerprint",
     "gpu_capability",
     "multiprocessors",
@@ -54,9 +48,6 @@ RECORDED = "h200_registers.json"
 """The table, in course/measured/ (made by tools/record_registers.py)."""
 RECORDED_CC = (9, 0)
 """Compute capability of the table."""
-_SECONDS = 120
-_OPTIONS = {"fastmath": False, "opt": True, "debug": False, "launch_bounds": None, "max_registers": None}
-"""Options of `cuda.jit` that change the machine code, and what they are when nobody says anything."""
 _NO_MACHINE_CODE = {"ctx", "kind", "type_comment", "type_params"}
 """Fields of a syntax tree that change no machine code, or that older Pythons do not have."""
 _HOW_TO_GET_IT = (
@@ -150,12 +141,6 @@ def _dispatcher(kernel: Any) -> Any:
     return (kernel if isinstance(kernel, cuda.Kernel) else cuda.jit(python_function(kernel))).numba_dispatcher()
 
 
-def _options(kernel: Any) -> dict[str, Any]:
-    """What the decorator said about the machine code."""
-    said = getattr(kernel, "options", None) or getattr(kernel, "targetoptions", {})
-    return {name: said[name] for name in _OPTIONS if said.get(name) not in (None, _OPTIONS[name])}
-
-
 def _signature(kernel: Any, args: Sequence[Any]) -> tuple[Any, ...]:
     """numba's types of the arguments, as a launch would give them. Raises KernelTypeError for a wrong kernel."""
     program, _ = prepare(kernel, args, getattr(kernel, "signature", None))
@@ -165,37 +150,6 @@ def _signature(kernel: Any, args: Sequence[Any]) -> tuple[Any, ...]:
 # NVIDIA's compiler knows -------------------------------------------------------------------------
 
 
-class NoCompilerError(CourseError):
-    """NVIDIA's compiler is not complete here, or does not know this compute capability."""
-
-
-@functools.cache
-def _found() -> tuple[str, str]:
-    """Path of `ptxas`, from the extra `compiler` or a CUDA toolkit; why the compiler cannot be used ('' if it can)."""
-    spec = importlib.util.find_spec("nvidia")
-    folders = [] if spec is None else list(spec.submodule_search_locations or ())
-    names = ("bin/ptxas", "bin/ptxas.exe")
-    wheels = [found for folder in folders for name in names for found in sorted(Path(folder).glob(f"*/{name}"))]
-    tool = str(wheels[-1]) if wheels else shutil.which("ptxas")
-    if tool is None:
-        return "", "NVIDIA's compiler is not installed"
-    try:
-        load = importlib.import_module("cuda.pathfinder").load_nvidia_dynamic_lib
-        for library in ("nvrtc", "nvvm"):
-            load(library)
-    except Exception:  # no such package, or no such library
-        return tool, "NVIDIA's compiler is not complete"
-    return tool, ""
-
-
-def assembler() -> str:
-    """Path of `ptxas`. Raises NoCompilerError where it, or a library that must be with it, is missing."""
-    tool, problem = _found()
-    if problem:
-        raise NoCompilerError(problem)
-    return tool
-
-
 def ask_compiler(kernel: Any, args: Sequence[Any], cc: tuple[int, int] = RECORDED_CC) -> Registers:
     """What ``ptxas -v`` says: numba makes the PTX, NVIDIA's assembler the machine code. No GPU is needed.
 
@@ -203,51 +157,20 @@ def ask_compiler(kernel: Any, args: Sequence[Any], cc: tuple[int, int] = RECORDE
     """
     tool = assembler()
     function = python_function(kernel)
-    options = _options(kernel)
-    most = options.pop("max_registers", None)
+    said = options(kernel)
+    most = said.pop("max_registers", None)
     types = _signature(kernel, args)  # an error in the kernel itself shows here
     try:
-        with some_device():
-            ptx, _ = numba_cuda().compile_ptx(to_numba(function), types, cc=cc, **options)
+        ptx = numba_ptx(function, types, cc, said)
+    except NoCompilerError:
+        raise
     except Exception as error:  # a library is missing, or too old or too new for the compute capability
-        raise NoCompilerError(f"NVIDIA's compiler failed: {_first_line(error)}") from None
-    command = [tool, "-v", f"-arch=sm_{cc[0]}{cc[1]}"]
-    if most is not None:
-        command.append(f"--maxrregcount={int(most)}")
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "kernel.ptx").write_text(ptx, encoding="utf-8")
-        ran = subprocess.run(
-            [*command, "kernel.ptx", "-o", "kernel.cubin"], cwd=folder, capture_output=True, text=True, timeout=_SECONDS
-        )
-    if ran.returncode:
-        last = (ran.stderr.strip().splitlines() or ["no output"])[-1]
-        raise NoCompilerError(f"ptxas refused: {last[:160]}")
-    count, local, shared = _read(ran.stderr)
+        raise NoCompilerError(f"NVIDIA's compiler failed: {first_line(error)}") from None
+    found = usage(run_ptxas(ptx, cc, most).said)
     return Registers(
-        function.__name__, count, local, shared, f"ptxas {_version(tool)} for compute capability {cc[0]}.{cc[1]}"
-    )
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__)[:160]
-
-
-def _read(output: str) -> tuple[int, int, int]:
-    """Registers, bytes of local memory and bytes of shared memory from what ``ptxas -v`` says of the kernel."""
-    kernel = output[output.index("Compiling entry function") :]
-    found = re.search(r"Used (\d+) registers", kernel)
-    local = re.search(r"(\d+) bytes stack frame", kernel)
-    shared = re.search(r"(\d+) bytes smem", kernel)
-    assert found is not None
-    return int(found[1]), int(local[1]) if local else 0, int(shared[1]) if shared else 0
-
-
-@functools.cache
-def _version(tool: str) -> str:
-    said = subprocess.run([tool, "--version"], capture_output=True, text=True, timeout=_SECONDS).stdout
-    found = re.search(r"V(\d+(?:\.\d+)+)", said)
-    return found[1] if found else "of an unknown version"
+        function.__name__, found.registers, found.stack_bytes, found.shared_bytes,
+        f"ptxas {version(tool)} for compute capability {cc[0]}.{cc[1]}",
+    )  # fmt: skip
 
 
 # A table knows the course's own kernels ----------------------------------------------------------
@@ -260,7 +183,7 @@ def fingerprint(kernel: Any, args: Sequence[Any]) -> str:
     """
     _, kinds = typed(args, ["argument"] * len(args))
     types = [f"{describe(kind)} {kind.layout if isinstance(kind, ArrayType) else ''}" for kind in kinds]
-    said = repr((list(_texts(python_function(kernel))), sorted(_options(kernel).items()), types))
+    said = repr((list(_texts(python_function(kernel))), sorted(options(kernel).items()), types))
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from course.simulator.access import Finding, Kind, Space
 from course.simulator.counting.counters import CopyCounts, DramBytes, LineCounts, SiteCounts
 
-__all__ = ["METRICS", "Flops", "LaunchCounts", "Line", "ratio"]
+__all__ = ["METRICS", "Flops", "LaunchCounts", "Level", "Line", "MachineCode", "ratio"]
+
+Level = Literal["source", "machine"]
+"""What ran and was counted: the kernel as written, or as compiled."""
 
 METRICS = (
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
@@ -41,6 +46,33 @@ class Flops:
 
 
 @dataclass(frozen=True)
+class MachineCode:
+    """What the compiler made of a kernel."""
+
+    cc: tuple[int, int]
+    """Compute capability that it was compiled for."""
+    compiler: str
+    """Its assembler, with its version."""
+    registers: int
+    """Registers of a thread."""
+    spill_store_bytes: int
+    spill_load_bytes: int
+    """Bytes of a thread that did not fit into registers."""
+    stack_bytes: int
+    """Local memory of a thread: spills, and local arrays."""
+    shared_bytes: int
+    """Static shared memory of a block."""
+    mix: Mapping[str, int]
+    """Machine instructions in the code (not: executed) by kind."""
+    rewrites: tuple[tuple[int, str], ...]
+    """(line of the kernel, sentence) of each access that the assembler changed, or that could not be matched."""
+
+    def rewrites_of(self, line: int) -> tuple[str, ...]:
+        """The sentences about one line."""
+        return tuple(sentence for number, sentence in self.rewrites if number == line)
+
+
+@dataclass(frozen=True)
 class Line:
     """One source line of the kernel: what it executed, and what it did to memory."""
 
@@ -57,7 +89,8 @@ class Line:
 class LaunchCounts:
     """What one launch did, and the numbers that follow from it.
 
-    Counts are `source-level`: every access as written. A compiler may merge or drop some of them.
+    Counts are `source-level`: every access as written (a compiler may merge or drop some of them); or, where `level` is
+    "machine", of the code that NVIDIA's compiler made.
     """
 
     kernel: str
@@ -80,6 +113,9 @@ class LaunchCounts:
     """Fewer than the grid has when the time budget ran out; then blocks were sampled."""
     copies: CopyCounts
     """What became of the asynchronous copies; their bytes are among those of `sites`."""
+    level: Level = "source"
+    machine: MachineCode | None = None
+    """The compiled code, where that is what ran."""
 
     @property
     def blocks(self) -> int:

@@ -26,6 +26,7 @@ def text(p: LaunchCounts) -> str:
     for line in p.lines:
         out.append(f"{_lanes(line, p.warp_lanes):>5}  {line.number:4}  {_cut(line.text, _SOURCE)}")
         out += [_text_row(row) for row in map(site_row, line.sites)]
+        out += [part for sentence in _rewrites(p, line) for part in _text_rewrite(sentence)]
         out += [part for finding in line.findings for part in _text_finding(finding)]
     listed = {line.number for line in p.lines}
     for row in [site_row(c) for c in p.sites if c.site.line not in listed]:
@@ -37,6 +38,15 @@ def text(p: LaunchCounts) -> str:
     out += [f"{total.name.ljust(width)}  {total.value}" for total in totals(p)]
     out.append(f"{'findings'.ljust(width)}  {_verdict(p)}")
     return "\n".join(out)
+
+
+def _rewrites(p: LaunchCounts, line: Line) -> tuple[str, ...]:
+    return () if p.machine is None else p.machine.rewrites_of(line.number)
+
+
+def _text_rewrite(sentence: str) -> list[str]:
+    wrapped = textwrap.wrap(f"compiled: {sentence}", _COLUMNS - 13, subsequent_indent="  ")
+    return [f"{'':13}{part}" for part in wrapped]
 
 
 def _verdict(p: LaunchCounts) -> str:
@@ -113,6 +123,7 @@ def html(p: LaunchCounts) -> str:
             f'<td colspan="5">{_escape(line.text)}</td></tr>'
         )
         body += [_html_row(site_row(c)) for c in line.sites]
+        body += [_html_rewrite(sentence) for sentence in _rewrites(p, line)]
         body += [_html_finding(f) for f in line.findings]
     listed = {line.number for line in p.lines}
     body += [_html_row(site_row(c)) for c in p.sites if c.site.line not in listed]
@@ -154,6 +165,10 @@ def _html_row(row: SiteRow) -> str:
         f'<tr class="site"><td></td><td></td><td>{what}</td><td>{bar}</td><td>{rate}</td><td class="n">{count}</td>'
         f"<td>{note}{_escape(row.access)}</td></tr>"
     )
+
+
+def _html_rewrite(sentence: str) -> str:
+    return f'<tr class="site"><td></td><td></td><td colspan="5">compiled: {_escape(sentence)}</td></tr>'
 
 
 def _html_finding(finding: Finding) -> str:

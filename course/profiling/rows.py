@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from course.profiling.launch_counts import LaunchCounts
+from course.profiling.launch_counts import LaunchCounts, MachineCode
 from course.simulator.access import Kind
 from course.simulator.counting.counters import SiteCounts
 
@@ -59,8 +59,21 @@ def site_row(c: SiteCounts) -> SiteRow:
 def totals(p: LaunchCounts) -> list[Total]:
     """Say what there is to say about the whole launch; a kernel without shared memory has no line about it."""
     lanes = Total("lanes per instruction", f"{p.threads_per_instruction:.3g} of {p.warp_lanes}")
-    level = Total("counts", "source-level (as written; a compiler may merge or drop accesses)")
-    return [Total("launch", _launch(p)), *_global(p), *_shared(p), *_copies(p), *_arithmetic(p), lanes, level]
+    return [
+        Total("launch", _launch(p)), *_global(p), *_shared(p), *_copies(p), *_arithmetic(p), lanes, *_level(p.machine)
+    ]  # fmt: skip
+
+
+def _level(machine: MachineCode | None) -> Iterator[Total]:
+    if machine is None:
+        yield Total("counts", "source-level (as written; a compiler may merge or drop accesses)")
+        return
+    stored, loaded = machine.spill_store_bytes, machine.spill_load_bytes
+    spills = f"spills: {stored:,} B stored, {loaded:,} B loaded" if stored or loaded else "no spills"
+    yield Total("registers", f"{machine.registers} a thread, {spills}")
+    major, minor = machine.cc
+    by = f"as compiled for compute capability {major}.{minor} by {machine.compiler}"
+    yield Total("counts", f"machine-level ({by})")
 
 
 def _global(p: LaunchCounts) -> Iterator[Total]:

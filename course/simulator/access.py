@@ -154,6 +154,8 @@ class Instruction:
     """Floating-point operations of each active lane, by precision. A multiply-add counts as two."""
     flops32: int
     flops64: int
+    count: int = 1
+    """Instructions that each warp executed: more than one where an engine tells several of a line at once."""
     leaves: bool = False
     """Whether these lanes leave the kernel here: a `return`."""
 

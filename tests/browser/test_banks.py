@@ -25,7 +25,7 @@ def explorer(page):
 
 
 def shows(explorer, wavefronts):
-    explorer.locator(f"dd[data-name='wavefronts'][data-value='{wavefronts}']").wait_for(timeout=15_000)
+    explorer.locator(f"dd[data-name='wavefronts'][data-value='{wavefronts}']").wait_for(timeout=60_000)
 
 
 def served(explorer):
@@ -49,7 +49,7 @@ def test_a_key_press_in_a_number_box_changes_the_picture(explorer):
         box.press("ArrowUp")
         banks, wavefronts = column(pad)
         shows(explorer, wavefronts)
-        explorer.locator(f"dd[data-name='pad'][data-value='{32 * pad * 4}']").wait_for(timeout=15_000)
+        explorer.locator(f"dd[data-name='pad'][data-value='{32 * pad * 4}']").wait_for(timeout=60_000)
         found = served(explorer)
         assert [bank for _, bank in sorted((int(lanes), bank) for bank, _, lanes in found)] == banks
         assert {wavefront for _, wavefront, _ in found} == set(range(wavefronts))
@@ -83,10 +83,10 @@ def test_the_table_opens_with_the_keyboard_and_follows(explorer):
     button = explorer.get_by_role("button", name="Show the word and bank of every lane")
     button.press("Enter")
     region = explorer.get_by_role("region", name="Word and bank of every lane")
-    region.wait_for(timeout=15_000)
+    region.wait_for(timeout=60_000)
     assert region.locator("tr").nth(6).inner_text().split() == ["5", "5", "0", "640", "160", "0", "0"]
     explorer.get_by_label("Pad", exact=True).press("ArrowUp")
-    region.get_by_role("cell", name="660", exact=True).first.wait_for(timeout=15_000)
+    region.get_by_role("cell", name="660", exact=True).first.wait_for(timeout=60_000)
     button.press("Enter")
 
 
@@ -113,7 +113,7 @@ def test_a_question_reveals_its_picture_after_the_commit(page):
     question.get_by_label("Your number").fill("8")
     question.get_by_role("button", name="Commit").press("Enter")
     revealed = page.locator("[data-prediction='8'][data-truth='4']")
-    revealed.wait_for(timeout=15_000)
+    revealed.wait_for(timeout=60_000)
     assert "8 banks are at work, but all at once" in revealed.inner_text()
 
 

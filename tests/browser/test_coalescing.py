@@ -64,7 +64,7 @@ def counted(stride, offset=0):
 
 def wait_for_stride(explorer, stride):
     """Until the picture shows lane 1 where this stride puts it."""
-    explorer.locator(f"svg g.lane[data-lane='1'][data-address='{4 * stride}']").wait_for(timeout=15_000)
+    explorer.locator(f"svg g.lane[data-lane='1'][data-address='{4 * stride}']").wait_for(timeout=60_000)
 
 
 def test_every_cell_that_a_student_need_not_fill_in_runs(page):
@@ -94,7 +94,7 @@ def test_a_preset_is_chosen_with_the_keyboard(explorer):
     for stride, offset in ((1, 1), (2, 0), (4, 0), (32, 0)):
         for key in ("Space", "ArrowDown", "Enter"):  # JupyterLab takes the arrows of a menu that is not open
             menu.press(key)
-        explorer.locator(f"svg g.lane[data-lane='1'][data-address='{4 * (stride + offset)}']").wait_for(timeout=15_000)
+        explorer.locator(f"svg g.lane[data-lane='1'][data-address='{4 * (stride + offset)}']").wait_for(timeout=60_000)
         assert numbers(explorer) == counted(stride, offset)[1]
 
 
@@ -157,7 +157,7 @@ def test_a_question_reveals_its_picture_after_the_commit(page):
     box.press("Tab")
     question.get_by_role("button", name="Commit").press("Enter")
     revealed = page.locator("[data-prediction='7']")
-    revealed.wait_for(timeout=15_000)
+    revealed.wait_for(timeout=60_000)
     truth = int(revealed.get_attribute("data-truth"))
     assert re.search(rf"You said 7, and it is {truth}\b", revealed.inner_text())
     picture = page.locator(".gmc", has=revealed)

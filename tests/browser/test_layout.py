@@ -26,7 +26,7 @@ def explorer(page):
 
 def shows(explorer, sectors_per_request):
     explorer.locator(f"dd[data-name='sectors_per_request'][data-value='{sectors_per_request}']").wait_for(
-        timeout=15_000
+        timeout=60_000
     )
 
 
@@ -51,7 +51,7 @@ def test_another_type_of_a_field_moves_every_field_behind_it(explorer):
 
 def test_a_field_is_read_with_the_space_bar(explorer):
     explorer.get_by_label("read z").press("Space")
-    explorer.locator("dd[data-name='requests'][data-value='2']").wait_for(timeout=15_000)
+    explorer.locator("dd[data-name='requests'][data-value='2']").wait_for(timeout=60_000)
     assert used_bytes(explorer, "z") == {16 * record + 8 for record in range(32)}
     found = numbers(explorer)
     assert (found["useful"], found["dead"], found["dram"], found["l1"]) == (256, 256, 512, 1024)
@@ -78,7 +78,7 @@ def test_a_preset_is_chosen_with_the_keyboard(explorer):
 
 def test_the_profile_stands_beside_the_model(explorer):
     explorer.get_by_label("Start from").select_option("packed record")
-    explorer.locator("dd[data-name='requests'][data-value='4']").wait_for(timeout=15_000)
+    explorer.locator("dd[data-name='requests'][data-value='4']").wait_for(timeout=60_000)
     explorer.get_by_role("button", name="Profile this").press("Enter")
     explorer.locator("table.beside").wait_for(timeout=60_000)
     assert beside(explorer)["Requests"] == (4, 4)
@@ -99,13 +99,13 @@ def test_a_question_reveals_its_picture_after_the_commit(page):
     question.get_by_label("Your number").fill("4")
     question.get_by_role("button", name="Commit").press("Enter")
     revealed = page.locator("[data-prediction='4'][data-truth='16']")
-    revealed.wait_for(timeout=15_000)
+    revealed.wait_for(timeout=60_000)
     assert "but other fields lie between" in revealed.inner_text()
 
 
 def test_nothing_is_wider_than_its_place_and_axe_finds_nothing_in_either_theme(page, explorer):
     explorer.get_by_label("Start from").select_option("AoS, all fields")
-    explorer.locator("dd[data-name='requests'][data-value='4']").wait_for(timeout=15_000)
+    explorer.locator("dd[data-name='requests'][data-value='4']").wait_for(timeout=60_000)
     assert too_wide(page) == []
     assert violations(page) == []
     choose_theme(page, "JupyterLab Dark")

@@ -32,9 +32,9 @@ def blocks(threads, registers, shared):
 def shows(explorer, threads, registers, shared):
     """Until the launch that the controls say, and the blocks of it, are on the page."""
     launch = f"[blocks, {threads}, 0, {shared}]" if shared else f"[blocks, {threads}]"
-    explorer.get_by_text(f"kernel{launch}(...)").wait_for(timeout=15_000)
+    explorer.get_by_text(f"kernel{launch}(...)").wait_for(timeout=60_000)
     number = blocks(threads, registers, shared)
-    explorer.locator(f"dd[data-name=blocks][data-value='{number}']").wait_for(timeout=15_000)
+    explorer.locator(f"dd[data-name=blocks][data-value='{number}']").wait_for(timeout=60_000)
     share = number * -(-threads // 32) / 64
     assert numbers(explorer)["occupancy"] == share
 
@@ -92,7 +92,7 @@ def test_a_question_reveals_its_picture_after_the_commit(page):
     question.get_by_label("Your number").fill("4")
     question.get_by_role("button", name="Commit").press("Enter")
     revealed = page.locator("[data-prediction='4'][data-truth='3']")
-    revealed.wait_for(timeout=15_000)
+    revealed.wait_for(timeout=60_000)
     assert "You said 4, and it is 3" in revealed.inner_text()
     assert page.get_by_role("img", name="3 blocks on an SM at a time").is_visible()
 

@@ -27,7 +27,7 @@ def explorer(page):
 
 
 def shows(explorer, time):
-    explorer.locator(f"dd[data-name='time'][data-value='{time}']").wait_for(timeout=15_000)
+    explorer.locator(f"dd[data-name='time'][data-value='{time}']").wait_for(timeout=60_000)
 
 
 def formula(tiles, load, compute):
@@ -79,7 +79,7 @@ def test_a_question_reveals_its_chart_after_the_commit(page):
     question.get_by_label("Your number").fill("30")
     question.get_by_role("button", name="Commit").press("Enter")
     revealed = page.locator("[data-prediction='30'][data-truth='22']")
-    revealed.wait_for(timeout=15_000)
+    revealed.wait_for(timeout=60_000)
     assert "30 is the time with one buffer" in revealed.inner_text()
 
 
@@ -87,7 +87,7 @@ def test_another_card_changes_the_pyramid(page):
     pyramid = page.locator(".gmc", has=page.locator("[data-tier]"))
     pyramid.get_by_label("Card").select_option("T4")
     picture = page.get_by_role("img", name="The memory pyramid of the T4")
-    picture.wait_for(timeout=15_000)
+    picture.wait_for(timeout=60_000)
     assert "40 SMs × 64 KiB of 96 KiB" in picture.text_content()
     assert pyramid.get_by_text("LDS (local data share)").is_visible()
 

@@ -25,7 +25,7 @@ def explorer(page):
 
 
 def shows(explorer, tile):
-    explorer.locator(f"dd[data-name='threads'][data-value='{tile**2}']").wait_for(timeout=15_000)
+    explorer.locator(f"dd[data-name='threads'][data-value='{tile**2}']").wait_for(timeout=60_000)
 
 
 def test_a_key_press_in_a_number_box_changes_both_pictures(explorer):
@@ -51,7 +51,7 @@ def test_the_step_moves_the_staged_tiles(explorer):
     box = explorer.get_by_label("Step", exact=True)
     for step in (1, 2, 3):
         box.press("ArrowUp")
-        explorer.locator(f"svg rect[data-matrix='A'][data-column='{16 * step}']").wait_for(timeout=15_000)
+        explorer.locator(f"svg rect[data-matrix='A'][data-column='{16 * step}']").wait_for(timeout=60_000)
         assert explorer.locator("svg rect[data-matrix='B']").get_attribute("data-row") == str(16 * step)
 
 
@@ -66,12 +66,12 @@ def test_a_preset_is_chosen_with_the_keyboard(explorer):
 
 def test_another_card_changes_what_fits(explorer):
     explorer.get_by_label("Card").select_option("T4")
-    explorer.locator("dd[data-name='blocks'][data-value='4']").wait_for(timeout=15_000)  # 32 warp slots, 8 a block
+    explorer.locator("dd[data-name='blocks'][data-value='4']").wait_for(timeout=60_000)  # 32 warp slots, 8 a block
 
 
 def test_the_profile_stands_beside_the_model(explorer):
     explorer.get_by_label("Start from").select_option("T = 16, pad 1")
-    explorer.locator("dd[data-name='stores'][data-value='2']").wait_for(timeout=15_000)
+    explorer.locator("dd[data-name='stores'][data-value='2']").wait_for(timeout=60_000)
     explorer.get_by_role("button", name="Profile this").press("Enter")
     explorer.locator("table.beside").wait_for(timeout=60_000)
     # 2 matrices x 4 steps x 16 blocks x 8 warps, two wavefronts each
@@ -81,7 +81,7 @@ def test_the_profile_stands_beside_the_model(explorer):
 
 def test_the_live_sentence_says_what_the_picture_is_called(explorer):
     explorer.get_by_label("Start from").select_option("T = 32 with 40 registers")
-    explorer.locator("dd[data-name='blocks'][data-value='1']").wait_for(timeout=15_000)
+    explorer.locator("dd[data-name='blocks'][data-value='1']").wait_for(timeout=60_000)
     sentence = explorer.get_by_role("status").inner_text()
     assert "an SM holds 1 block, occupancy 50" in sentence
     assert explorer.locator("svg[role=img]").get_attribute("aria-label").split() == sentence.split()

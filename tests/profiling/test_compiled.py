@@ -6,6 +6,7 @@ import json
 import re
 import stat
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,15 +15,17 @@ from numba import cuda as numba_cuda
 
 from course import backend, cuda, measured
 from course.kernels import cp_async, occupancy
+from course.languages import tools
+from course.languages.tools import NoCompilerError
 from course.profiling import compiled
-from course.profiling.compiled import NoCompilerError, NoRegistersError, Registers, fingerprint, registers
+from course.profiling.compiled import NoRegistersError, Registers, fingerprint, registers
 from course.simulator import UnsupportedKernel
 from tests.support.replay_kernels import replays
 
 FLOATS = np.zeros(64, np.float32)
 SQUARE = np.zeros((64, 64), np.float32)
 EXAMPLES = occupancy.examples() | cp_async.examples()
-TABLE = json.loads((compiled.Path(measured.__file__).parent / compiled.RECORDED).read_text(encoding="utf-8"))
+TABLE = json.loads((Path(measured.__file__).parent / compiled.RECORDED).read_text(encoding="utf-8"))
 NUMBERS = ("registers", "local_bytes", "shared_bytes")
 INCOMPLETE = "NVIDIA's compiler is not complete here"
 
@@ -38,7 +41,7 @@ def doubled(x, out):
 def nobody(monkeypatch):
     """Neither a GPU nor a compiler, unless a test brings one."""
     monkeypatch.setattr(backend, "_chosen", [backend.Simulator("a test")])
-    monkeypatch.setattr(compiled, "_found", lambda: ("", "NVIDIA's compiler is not installed"))
+    monkeypatch.setattr(tools, "_found", lambda: ("", "NVIDIA's compiler is not installed"))
 
 
 # The table -------------------------------------------------------------------------------------------
@@ -256,7 +259,7 @@ def compiler(monkeypatch, tmp_path):
             raise RuntimeError("compute capability 7.0 is not supported\nmore")
         return "// PTX", None
 
-    monkeypatch.setattr(compiled, "_found", lambda: (str(tool), ""))
+    monkeypatch.setattr(tools, "_found", lambda: (str(tool), ""))
     monkeypatch.setattr(numba_cuda, "compile_ptx", compile_ptx)
     return SimpleNamespace(calls=lambda: log.read_text().splitlines(), options=options)
 
@@ -293,13 +296,6 @@ class TestCompiler:
         assert not compiler.options
 
 
-def test_a_kernel_without_shared_memory_and_spills_is_read_as_well():
-    lines = (
-        "Compiling entry function 'k'\n 0 bytes stack frame, 0 bytes spill stores\nUsed 12 registers, used 0 barriers\n"
-    )
-    assert compiled._read(lines) == (12, 0, 0)
-
-
 def test_registers_show_everything_and_who_said_so():
     text = str(Registers("k", 32, 96, 8192, "ptxas 13.0.88"))
     assert text == "k: 32 registers and 96 B of local memory a thread, 8192 B of shared memory a block (ptxas 13.0.88)"
@@ -314,7 +310,7 @@ def real(monkeypatch):
     monkeypatch.undo()  # the fixture that took the compiler away
     monkeypatch.setattr(backend, "_chosen", [backend.Simulator("a test")])
     try:
-        return compiled.assembler()
+        return tools.assembler()
     except NoCompilerError:
         pytest.skip(INCOMPLETE)
 

@@ -200,8 +200,8 @@ class Counters:
         if counts is None:
             counts = self.lines[instruction.line] = LineCounts(instruction.line)
         warps, lanes = self._masks.rows(instruction.mask, instruction.shape, self._warp_lanes).totals
-        counts.instructions += warps
-        counts.active_lanes += lanes
+        counts.instructions += warps * instruction.count
+        counts.active_lanes += lanes * instruction.count
         counts.flops16 += lanes * instruction.flops16
         counts.flops32 += lanes * instruction.flops32
         counts.flops64 += lanes * instruction.flops64

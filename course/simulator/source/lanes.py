@@ -205,7 +205,7 @@ class State:
     def executed(self, line: int, mask: Mask, flops: tuple[int, int, int], leaves: bool = False) -> None:
         """Tell the observer that lanes executed something."""
         if self.observer is not None:
-            self.observer.instruction(Instruction(line, mask, self.shape, *flops, leaves))
+            self.observer.instruction(Instruction(line, mask, self.shape, *flops, leaves=leaves))
 
     def thread_index(self, axis: str) -> npt.NDArray[np.int32]:
         """threadIdx.x, .y or .z of every lane, (1, 1, 1, T)."""

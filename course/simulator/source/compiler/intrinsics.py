@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from course.simulator.fused import fused
 from course.simulator.names import VECTORS, CudaName
 from course.simulator.source.compiler import asynccopies, atomics, warps
-from course.simulator.source.compiler.arithmetic import fused, greater, lesser
+from course.simulator.source.compiler.arithmetic import greater, lesser
 from course.simulator.source.compiler.expressions import Expressions
 from course.simulator.source.compiler.functions import (
     arguments,
