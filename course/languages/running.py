@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from course.languages.compiled import Compiled
-from course.languages.numba_kernels import compile_numba, pack
+from course.languages.numba_front_end import compile_numba, pack
 from course.languages.sass import Machine, assemble
 from course.simulator.access import Observer
 from course.simulator.arguments import typed

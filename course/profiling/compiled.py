@@ -20,7 +20,7 @@ from typing import Any
 from course import cuda
 from course.cards import card
 from course.errors import CourseError
-from course.languages.numba_kernels import numba_ptx, options
+from course.languages.numba_front_end import numba_ptx, options
 from course.languages.ptxas import run_ptxas, usage
 from course.languages.tools import NoCompilerError, assembler, first_line, version
 from course.simulator.arguments import typed

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from course.languages import running
-from course.languages.numba_kernels import compile_numba
+from course.languages.numba_front_end import compile_numba
 from course.profiling.difference import Difference
 from course.profiling.launch_counts import Flops, LaunchCounts, Level, Line, MachineCode, ratio
 from course.profiling.precision import accidental_fp64

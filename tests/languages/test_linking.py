@@ -10,7 +10,7 @@ import pytest
 from course import cuda
 from course.languages import linking
 from course.languages.linking import missing
-from course.languages.numba_kernels import compile_numba
+from course.languages.numba_front_end import compile_numba
 from course.languages.sass import assemble
 from course.languages.tools import NoCompilerError
 

@@ -12,7 +12,7 @@ import pytest
 from course import cuda
 from course.kernels import cp_async, occupancy
 from course.languages import sass
-from course.languages.numba_kernels import compile_numba
+from course.languages.numba_front_end import compile_numba
 from course.languages.sass import assemble, read_listing
 from course.languages.tools import NoCompilerError
 from tests.languages.kernels import TILES, scaled, tiled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from course.languages.numba_kernels import compile_numba
+from course.languages.numba_front_end import compile_numba
 from course.languages.running import build, run
 from course.simulator.machine.program import prepare
 from course.simulator.machine.ptx import parse

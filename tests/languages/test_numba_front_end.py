@@ -9,8 +9,7 @@ import pytest
 from numba import cuda as numba_cuda
 
 from course import cuda
-from course.languages import numba_kernels
-from course.languages.numba_kernels import compile_numba, pack
+from course.languages.numba_front_end import compile_numba, pack
 from course.languages.tools import NoCompilerError
 from course.simulator.errors import KernelTypeError
 from tests.languages.kernels import TILES, scaled, tiled
@@ -216,9 +215,9 @@ def test_options_for_a_debugger_are_kept():
 
 def test_parameters_that_the_ptx_declares_otherwise_are_refused():
     ptx = ".entry k(.param .u64 a, .param .u32 b) { ret; }"
-    declarations = numba_kernels.declared(ptx, "k")
+    declarations = numba_front_end.declared(ptx, "k")
     with pytest.raises(NoCompilerError, match=r"expected 1 parameters for the arguments n int64, but .* made 2"):
-        numba_kernels._parameters(declarations, ["n"], [np.dtype(np.int64)])
+        numba_front_end._parameters(declarations, ["n"], [np.dtype(np.int64)])
 
 
 # The cache -------------------------------------------------------------------------------------------
@@ -227,8 +226,8 @@ def test_parameters_that_the_ptx_declares_otherwise_are_refused():
 @pytest.fixture
 def asked(monkeypatch):
     """How often the compiler was asked."""
-    real, calls = numba_kernels.numba_ptx, []
-    monkeypatch.setattr(numba_kernels, "numba_ptx", lambda *given: calls.append(given) or real(*given))
+    real, calls = numba_front_end.numba_ptx, []
+    monkeypatch.setattr(numba_front_end, "numba_ptx", lambda *given: calls.append(given) or real(*given))
     return calls
 
 
@@ -249,9 +248,9 @@ def test_what_the_course_adds_to_numba_is_part_of_a_kernel(asked, monkeypatch):
     """`cuda.load4` is made by the course: when its text changes, so does a kernel with it."""
     from course.simulator import names
 
-    assert set(numba_kernels._ADDED) == set(names._OWN.values())
+    assert set(numba_front_end._ADDED) == set(names._OWN.values())
     compile_numba(scaled(2), (FLOATS, FLOATS))
-    monkeypatch.setattr(numba_kernels, "_additions", lambda: "another text")
+    monkeypatch.setattr(numba_front_end, "_additions", lambda: "another text")
     compile_numba(scaled(2), (FLOATS, FLOATS))
     assert len(asked) == 2
 
