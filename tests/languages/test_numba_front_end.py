@@ -9,6 +9,7 @@ import pytest
 from numba import cuda as numba_cuda
 
 from course import cuda
+from course.languages import numba_front_end
 from course.languages.numba_front_end import compile_numba, pack
 from course.languages.tools import NoCompilerError
 from course.simulator.errors import KernelTypeError
