@@ -1,1 +1,1 @@
-"""Runs what a compiler made of a kernel: its machine-level instructions, counted as they are executed."""
+"""Runs what a compiler made of a kernel: its PTX, with shared and local accesses as the machine code has them."""
