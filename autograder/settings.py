@@ -121,13 +121,18 @@ class Course:
 def prepare_environment(root: Path) -> None:
     """Make sure that this process, and the kernels it starts, find this Python's tools and this course.
 
-    nbgrader runs `alembic` from PATH when it creates a gradebook, and a hidden test imports `autograder`.
+    A hidden test imports `autograder`.
     """
-    for variable, own in (("PATH", _folders_of_tools()), ("PYTHONPATH", [str(root)])):
-        entries = [entry for entry in os.environ.get(variable, "").split(os.pathsep) if entry and entry not in own]
-        os.environ[variable] = os.pathsep.join([*own, *entries])
+    _come_first("PATH", _folders_of_tools())
+    _come_first("PYTHONPATH", [str(root)])
     # Python 3.11's debugger warns on stderr about frozen modules, once per kernel.
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+
+
+def _come_first(variable: str, own: list[str]) -> None:
+    """Folders before all others in an environment variable of this process and its children."""
+    entries = [entry for entry in os.environ.get(variable, "").split(os.pathsep) if entry and entry not in own]
+    os.environ[variable] = os.pathsep.join([*own, *entries])
 
 
 def _folders_of_tools() -> list[str]:
@@ -136,7 +141,12 @@ def _folders_of_tools() -> list[str]:
 
 
 def nbgrader_settings(course: Course) -> Config:
-    """nbgrader's configuration for `course`, for its commands, its converters and formgrader alike."""
+    """nbgrader's configuration for `course`, for its commands, its converters and formgrader alike.
+
+    nbgrader runs `alembic` from PATH when it creates a gradebook, however it was started itself: without an activated
+    environment too. So whoever asks for the configuration gets this Python's tools on its PATH.
+    """
+    _come_first("PATH", _folders_of_tools())
     c = Config()
     c.CourseDirectory.root = str(course.root)
     c.CourseDirectory.source_directory = "source"

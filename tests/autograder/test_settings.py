@@ -17,6 +17,7 @@ from sqlalchemy import create_engine, make_url
 from autograder.feedback import HideTests, ReadableColours
 from autograder.hidden import seed
 from autograder.settings import ROOT, Course, nbgrader_settings, prepare_environment
+from tests.support.small_course import small_course
 
 
 def test_a_locked_gradebook_is_waited_for(tmp_path):
@@ -60,6 +61,21 @@ def test_a_process_started_by_full_path_finds_alembic():
     result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env={**bare, "PATH": os.defpath},
                             capture_output=True, text=True, check=True)  # fmt: skip
     assert Path(result.stdout.strip()).parent == Path(sys.executable).parent
+
+
+def test_whoever_runs_a_step_of_nbgrader_without_an_activated_environment_gets_a_gradebook(tmp_path):
+    """Also another program than `python -m autograder`: nbgrader's own converters, started by full path."""
+    root = small_course(tmp_path).root
+    code = (
+        "import pathlib; from autograder.settings import Course;"
+        "from autograder.nbgrader_runs import generate_assignment;"
+        f"course = Course(pathlib.Path({str(root)!r})); course.gradebook.parent.mkdir(parents=True, exist_ok=True);"
+        "generate_assignment(course, 'small', 'build/release', record=True); print(course.gradebook.is_file())"
+    )
+    bare = {k: v for k, v in os.environ.items() if k not in {"PATH", "VIRTUAL_ENV"}}
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env={**bare, "PATH": os.defpath},
+                            capture_output=True, text=True, check=False)  # fmt: skip
+    assert result.stdout.strip().endswith("True"), result.stderr[-2000:]
 
 
 def test_a_students_module_never_reaches_the_grading_folder():
