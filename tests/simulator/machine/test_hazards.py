@@ -19,9 +19,9 @@ ASYNC = faulty_async.ZOO.animals + correct_async.ZOO.animals
 UNSEEN = {
     "negative-index": "the compiled code adds the array's size to a negative index, as Python does",
     "division-by-zero": "the compiled code has a path for the divisor zero, or none that would show it",
-    "divergent-barrier": "threads that skip the barrier have left the kernel, and the card waits for the others only",
+    "divergent-barrier": "a gap of the engine: threads that skip the barrier have left when the others are let through",
 }
-"""Kinds of mistake that the compiled code no longer has, and why."""
+"""Kinds of mistake that are not named, and why."""
 INLINED = "a device function is inlined, and what it does has the line of its call"
 OF_ITS_CALL = {
     "race_in_device", "unwritten_in_device", "lockstep_in_device", "blocks_in_device", "clash_in_device",
